@@ -1,0 +1,50 @@
+# Two commands on a fresh machine with Python 3.11+ and make: `make paper` and `make test`.
+# Each sets up .venv by itself.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+RUNS ?= 100
+
+.PHONY: test test-long lint paper bench clean help
+
+help:
+	@echo "make paper      reproduce the paper's figures, RUNS=100 runs each, into report/"
+	@echo "make test       lint, types, import rules and all tests"
+	@echo "make test-long  the full-size statistical checks (minutes)"
+	@echo "make bench      pulls per second beside a textbook loop"
+	@echo "make clean      remove .venv and what was made"
+
+$(VENV)/.sim: pyproject.toml constraints.txt
+	@echo "setting up $(VENV) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) -e '.[all]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.sim
+	@$(PIP) -e '.[all,dev]'
+	@touch $@
+
+paper: $(VENV)/.sim
+	@$(BIN)/handful paper --runs $(RUNS) --out report
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -q -n 2
+
+test-long: $(VENV)/.dev
+	$(BIN)/pytest -q -n 2 -m long
+
+bench: $(VENV)/.sim
+	$(BIN)/python benchmarks/pulls_per_second.py
+
+clean:
+	rm -rf $(VENV) report .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,47 @@
+"""handful: bandits that only ever remember a handful of arms.
+
+    policy = handful.UCBM(arms=creatives, memory=8)
+    arm = policy.select()
+    policy.update(arm, reward)
+
+    result = handful.simulate("ucb-m", "linear:100", memory=2, horizon=10**6, runs=100)
+
+Importing this package and everything online needs no third-party package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from handful.arms import FiniteArms
+from handful.errors import HandfulError
+from handful.policies import MOSSM, POLICIES, TSM, UCBM, Policy, from_bytes, policy
+
+if TYPE_CHECKING:
+    from handful.simulate import Result, simulate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MOSSM",
+    "POLICIES",
+    "TSM",
+    "UCBM",
+    "FiniteArms",
+    "HandfulError",
+    "Policy",
+    "Result",
+    "__version__",
+    "from_bytes",
+    "policy",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The simulator is loaded when first asked for: it needs packages that online use does not.
+    if name in ("Result", "simulate"):
+        import handful.simulate as simulation
+
+        return getattr(simulation, name)
+    raise AttributeError(f"module 'handful' has no attribute {name!r}")

@@ -1,0 +1,76 @@
+"""Every error that handful raises.
+
+    HandfulError
+    ├── SettingError (ValueError)        an argument that cannot work, refused before any work
+    │   └── UnknownNameError             no policy, instance or law of that name
+    ├── RewardError (ValueError)         a reward that is not a number in the allowed range
+    ├── UnknownArmError (LookupError)    an arm that was never given to the policy
+    ├── ForgottenArmError (LookupError)  a known arm whose statistics have left the memory
+    ├── MemoryFullError (RuntimeError)   an (M+1)st arm was about to get statistics
+    ├── StateError (ValueError)          bytes that are not a policy's state
+    │   ├── NewerStateError              ... written by a newer version of handful
+    │   └── OtherArmsError               ... of a policy on other arms
+    └── MissingExtraError (ImportError)  a feature whose packages are not installed
+
+A message says what was given, what is allowed and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class HandfulError(Exception):
+    """The root of all errors of this package."""
+
+
+class SettingError(HandfulError, ValueError):
+    """An argument that cannot work."""
+
+
+class UnknownNameError(SettingError):
+    """No policy, instance or law of that name; the message lists the nearest ones."""
+
+    def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(given, names, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+        super().__init__(f"there is no {kind} {given!r}: {hint}")
+
+
+class RewardError(HandfulError, ValueError):
+    """A reward that is not a number in the allowed range."""
+
+
+class UnknownArmError(HandfulError, LookupError):
+    """An arm that was never given to the policy."""
+
+
+class ForgottenArmError(HandfulError, LookupError):
+    """A known arm whose statistics are not in memory, so that a reward has nowhere to go."""
+
+
+class MemoryFullError(HandfulError, RuntimeError):
+    """An (M+1)st arm was about to get statistics."""
+
+
+class StateError(HandfulError, ValueError):
+    """Bytes that are not the state of a policy: cut, changed, or something else altogether."""
+
+
+class NewerStateError(StateError):
+    """A state written by a newer version of handful."""
+
+
+class OtherArmsError(StateError):
+    """A state that belongs to a policy on other arms."""
+
+
+class MissingExtraError(HandfulError, ImportError):
+    """A feature whose packages are not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs {package}, which is not installed: pip install 'handful[{extra}]'"
+        )

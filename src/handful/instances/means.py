@@ -1,0 +1,36 @@
+"""Means of the arms as a function of the index, so that 10^12 arms cost what 10 do.
+
+Index 0 is the paper's arm 1. The paper's instances (section 3.2), for K arms:
+
+    linear    mu_i falls evenly from 0.99 to 0.01                              (B_L^K)
+    power     mu_1 = 0.99,  mu_i = 1 - 0.98 ((i-1)/(K-1))^alpha for i > 1      (B_alpha^K)
+    listed    the means as given
+
+A slip of the paper: for large K the second arm of `power` passes 0.99 (alpha = 0.3 from about 4.3
+million arms on), so the best mean is the larger of the first two, not always mu_1.
+
+These functions are compiled by the simulator as they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+LINEAR = 0
+POWER = 1
+LISTED = 2
+
+TOP = 0.99
+BOTTOM = 0.01
+
+
+def mean_of(kind: int, i: int, K: int, alpha: float, listed: Sequence[float]) -> float:
+    """The mean of arm i."""
+    if kind == LISTED:
+        return listed[i]
+    if i == 0:
+        return TOP
+    share = i / (K - 1)
+    if kind == LINEAR:
+        return TOP - (TOP - BOTTOM) * share
+    return float(BOTTOM + TOP - (TOP - BOTTOM) * share**alpha)

@@ -1,0 +1,115 @@
+"""The arm memory: at most M slots, and the only place where statistics live.
+
+The paper's arm memory is the set of arms whose statistics are stored, and an arm may be pulled only
+while it is in it. A slot holds the arm's index, how often it was pulled, the sum of what was
+credited to it, and a generation number that no other stay of any arm shares: a reward that comes
+late can be told from one for the arm's present stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+
+from handful.errors import ForgottenArmError, MemoryFullError, SettingError, StateError
+
+_HEAD = Struct("<IQ")
+_SLOT = Struct("<QQdQ")
+
+WORDS_PER_SLOT = _SLOT.size // 8
+
+
+class ArmMemory:
+    """Statistics of at most `capacity` arms."""
+
+    __slots__ = ("arms", "capacity", "generations", "next_generation", "pulls", "sums")
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.arms: list[int] = []
+        self.pulls: list[int] = []
+        self.sums: list[float] = []
+        self.generations: list[int] = []
+        self.next_generation = 1
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    def admit(self, arm: int) -> None:
+        """Give an arm a slot with fresh statistics; refused when all are taken."""
+        if len(self.arms) >= self.capacity:
+            raise MemoryFullError(
+                f"the arm memory holds {self.capacity} arms already: forget one before arm {arm}"
+            )
+        if arm in self.arms:
+            raise MemoryFullError(f"arm {arm} is in memory already")
+        self.arms.append(arm)
+        self.pulls.append(0)
+        self.sums.append(0.0)
+        self.generations.append(self.next_generation)
+        self.next_generation += 1
+
+    def refill(self, arms: Iterable[int]) -> None:
+        """Forget everything and admit these arms, with fresh statistics."""
+        self.arms.clear()
+        self.pulls.clear()
+        self.sums.clear()
+        self.generations.clear()
+        for arm in arms:
+            self.admit(arm)
+
+    def record(self, slot: int, credit: float) -> None:
+        """Count one pull of the arm in a slot."""
+        self.pulls[slot] += 1
+        self.sums[slot] += credit
+
+    def mean(self, slot: int) -> float:
+        """The empirical mean of the arm in a slot; not a number before its first pull."""
+        n = self.pulls[slot]
+        return self.sums[slot] / n if n else float("nan")
+
+    def slot_of(self, arm: int) -> int:
+        """The slot of an arm by its index."""
+        try:
+            return self.arms.index(arm)
+        except ValueError:
+            raise ForgottenArmError(f"arm {arm} is not in memory") from None
+
+    def pack(self) -> bytes:
+        """The slots as bytes, 32 a slot."""
+        slots = zip(self.arms, self.pulls, self.sums, self.generations, strict=True)
+        return _HEAD.pack(len(self.arms), self.next_generation) + b"".join(
+            _SLOT.pack(*slot) for slot in slots
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes, capacity: int, n_arms: int) -> ArmMemory:
+        """The inverse of `pack`; what no memory of this capacity could hold is refused."""
+        memory = cls(capacity)
+        count, memory.next_generation = _HEAD.unpack_from(data)
+        if count > capacity or len(data) != _HEAD.size + count * _SLOT.size:
+            raise StateError("the saved slots do not fit the saved memory size")
+        for arm, pulls, total, generation in _SLOT.iter_unpack(data[_HEAD.size :]):
+            if arm >= n_arms or not 0.0 <= total <= pulls or generation >= memory.next_generation:
+                raise StateError(f"the saved statistics of arm {arm} are not possible")
+            memory.arms.append(arm)
+            memory.pulls.append(pulls)
+            memory.sums.append(total)
+            memory.generations.append(generation)
+        if len(set(memory.arms)) != count:
+            raise StateError("the saved memory holds an arm twice")
+        return memory
+
+
+def check_memory(memory: object) -> int:
+    """The memory bound M as the user gave it, or an error that says why not."""
+    if isinstance(memory, bool) or not isinstance(memory, int):
+        raise SettingError(f"memory={memory!r} is not a whole number of arms")
+    if memory < 2:
+        raise SettingError(
+            f"memory={memory} cannot compare arms: give memory >= 2 "
+            "(the incumbent and at least one challenger)"
+        )
+    if memory >= 2**32:
+        raise SettingError(f"memory={memory} is not a handful: give memory < 2^32")
+    return memory

@@ -1,0 +1,338 @@
+"""What every policy can do: select, update, recommend, reset, clone, save and restore, show itself.
+
+A policy decides when arms enter and leave the arm memory. A subclass says how it starts, which slot
+to pull, what a reward changes and which slot it vouches for; everything that users meet (labels,
+checks, bytes, tables) is written here, once.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import reprlib
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any, ClassVar, Self
+
+from handful.arms import FiniteArms
+from handful.errors import (
+    ForgottenArmError,
+    RewardError,
+    SettingError,
+    StateError,
+    UnknownArmError,
+    UnknownNameError,
+)
+from handful.memory import WORDS_PER_SLOT, ArmMemory, check_memory
+from handful.policies.state import Reader, seal, unseal
+from handful.rng import State, stream, words
+
+_FRAME = Struct("<QQIBQQQI")
+_RESCALE = Struct("<dd")
+_NOTHING_PENDING = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A number that a policy can be given beside arms and memory."""
+
+    default: float
+    summary: str
+    check: Callable[[float], bool]
+    allowed: str
+
+
+class Policy(ABC):
+    """A bandit policy that keeps statistics of at most `memory` arms.
+
+    arms     a number of arms, a list of labels, or a `FiniteArms`
+    memory   how many arms may have statistics at any time, at least 2
+    seed     any whole number; the same seed, the same choices. None: a random one
+    rescale  (lo, hi) when rewards lie there and not in [0, 1]
+
+    A policy is not thread-safe: one thread at a time.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    citation: ClassVar[str]
+    settings: ClassVar[Mapping[str, Setting]] = {}
+
+    def __init__(
+        self,
+        arms: FiniteArms | int | Iterable[Hashable],
+        memory: int,
+        *,
+        seed: int | None = None,
+        rescale: tuple[float, float] | None = None,
+        **settings: float,
+    ) -> None:
+        self._arms = FiniteArms.of(arms)
+        self._memory = ArmMemory(check_memory(memory))
+        self._rescale = _check_rescale(rescale)
+        self._values = check_settings(type(self), settings)
+        self._seed = seed_word(seed)
+        self.reset()
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Fill the memory for the first pull."""
+
+    @abstractmethod
+    def _choose(self) -> int:
+        """The slot to pull now."""
+
+    @abstractmethod
+    def _learn(self, slot: int, reward: float) -> None:
+        """Take in a checked reward in [0, 1] for the arm in a slot."""
+
+    @abstractmethod
+    def _vouch(self) -> int:
+        """The slot of the arm to recommend."""
+
+    @abstractmethod
+    def _pack(self) -> bytes:
+        """What is not in the memory, the generator or the settings; a fixed number of bytes."""
+
+    @abstractmethod
+    def _unpack(self, reader: Reader) -> None:
+        """The inverse of `_pack`, on a policy whose memory is restored; refuse the impossible."""
+
+    @property
+    @abstractmethod
+    def pulls(self) -> int:
+        """How many rewards the policy has taken in."""
+
+    @abstractmethod
+    def _where(self) -> str:
+        """Where in its schedule the policy is, in a few words."""
+
+    def select(self) -> Any:
+        """The arm to pull now, as its label. Until the next update, the same arm again."""
+        if self._pending is None:
+            self._pending = self._choose()
+        return self._arms.label(self._memory.arms[self._pending])
+
+    def update(self, arm: Any, reward: float) -> None:
+        """Take in the reward of an arm in memory, usually the one just selected.
+
+        A refused update changes nothing. Rewards lie in [0, 1], or in `rescale`.
+        """
+        value = self._checked(reward)
+        self._learn(self._slot_of(arm), value)
+        self._pending = None
+
+    def recommend(self) -> Any:
+        """The arm that the policy vouches for, as its label, without exploring."""
+        return self._arms.label(self._memory.arms[self._vouch()])
+
+    def reset(self) -> None:
+        """Forget everything and start again as if new, with the same seed."""
+        self._rng: State = stream("choices", self._seed)
+        self._pending: int | None = None
+        self._memory = ArmMemory(self._memory.capacity)
+        self._start()
+
+    def clone(self) -> Self:
+        """An independent copy that will make the same choices given the same rewards."""
+        return self.from_bytes(self.to_bytes(), arms=self._arms)
+
+    def to_bytes(self) -> bytes:
+        """The whole state: versioned, without labels, at most 128 + 40 `memory` bytes."""
+        frame = _FRAME.pack(
+            self._arms.fingerprint(),
+            self._arms.n,
+            self._memory.capacity,
+            self._rescale is not None,
+            self._seed,
+            *self._rng,
+            _NOTHING_PENDING if self._pending is None else self._pending,
+        )
+        rescale = _RESCALE.pack(*self._rescale) if self._rescale else b""
+        settings = Struct(f"<{len(self._values)}d").pack(*self._values.values())
+        return seal(self.name, frame + rescale + settings + self._pack() + self._memory.pack())
+
+    @classmethod
+    def from_bytes(cls, blob: bytes, arms: FiniteArms | int | Iterable[Hashable]) -> Self:
+        """The policy that `to_bytes` saved; it goes on exactly where it was."""
+        name, body = unseal(blob)
+        if name != cls.name:
+            raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
+        reader = Reader(body)
+        fingerprint, n, capacity, rescaled, seed, position, step, pending = (
+            int(value) for value in reader.take(_FRAME)
+        )
+        given = FiniteArms.of(arms)
+        given.check_fingerprint(fingerprint, n)
+        rescale = reader.take(_RESCALE) if rescaled else None
+        values = reader.take(Struct(f"<{len(cls.settings)}d"))
+        settings = {
+            key: value for key, value in zip(cls.settings, values, strict=True) if value == value
+        }
+        policy = cls(
+            given,
+            capacity,
+            seed=0,
+            rescale=None if rescale is None else (rescale[0], rescale[1]),
+            **settings,
+        )
+        policy._seed = seed
+        policy._rng = [position, step]
+        own = policy._pack()
+        policy._memory = ArmMemory.unpack(reader.rest[len(own) :], capacity, n)
+        policy._unpack(reader)
+        if pending != _NOTHING_PENDING and pending >= len(policy._memory):
+            raise StateError("the saved choice is not in the saved memory")
+        policy._pending = None if pending == _NOTHING_PENDING else pending
+        return policy
+
+    @property
+    def n_arms(self) -> int:
+        """K, the number of arms."""
+        return self._arms.n
+
+    @property
+    def memory(self) -> int:
+        """M, how many arms may have statistics."""
+        return self._memory.capacity
+
+    @property
+    def arms_in_memory(self) -> list[Any]:
+        """The labels of the arms that have statistics now."""
+        return [self._arms.label(arm) for arm in self._memory.arms]
+
+    @property
+    def memory_words(self) -> int:
+        """The 64-bit words that the whole state takes with every slot in use."""
+        free = self._memory.capacity - len(self._memory)
+        return -(-len(self.to_bytes()) // 8) + free * WORDS_PER_SLOT
+
+    def _slot_of(self, arm: object) -> int:
+        indices = self._memory.arms
+        if self._pending is not None:
+            found = self._arms.slot_of(arm, indices[self._pending : self._pending + 1])
+            if found is not None:
+                return self._pending
+        slot = self._arms.slot_of(arm, indices)
+        if slot is not None:
+            return slot
+        held = ", ".join(_short(label) for label in self.arms_in_memory[:8])
+        if self._arms.knows(arm):
+            raise ForgottenArmError(
+                f"arm {_short(arm)} is not in memory now (it holds {held}), so its reward has "
+                "nowhere to go: reward an arm while it is in memory, or drop late rewards"
+            )
+        raise UnknownArmError(
+            f"arm {_short(arm)} was never given by select(); in memory are {held}"
+        )
+
+    def _checked(self, reward: object) -> float:
+        lo, hi = self._rescale or (0.0, 1.0)
+        try:
+            value = float(reward)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise RewardError(f"reward={reward!r} is not a number") from None
+        if isinstance(reward, str | bytes):
+            raise RewardError(f"reward={reward!r} is text: give a number")
+        if not lo <= value <= hi:
+            hint = "" if self._rescale else "; rescale=(lo, hi) maps other ranges"
+            raise RewardError(f"reward={reward!r} is not in [{lo:g}, {hi:g}]{hint}")
+        return (value - lo) / (hi - lo) if self._rescale else value
+
+    def _head(self) -> str:
+        given = "".join(
+            f", {key}={value:g}" for key, value in self._values.items() if value == value
+        )
+        return f"{type(self).__name__}(arms={self.n_arms}, memory={self.memory}{given})"
+
+    def _table(self) -> list[tuple[str, str, str, str, str]]:
+        pulls = self._memory.pulls
+        total = sum(pulls)
+        vouched = self._vouch()
+        return [
+            (
+                "*" if slot == vouched else "",
+                _short(self._arms.label(arm)),
+                str(pulls[slot]),
+                f"{self._memory.mean(slot):.4f}" if pulls[slot] else "-",
+                f"{pulls[slot] / total:.1%}" if total else "-",
+            )
+            for slot, arm in enumerate(self._memory.arms)
+        ]
+
+    def _foot(self) -> str:
+        return f"{self.pulls} pulls; {self._where()}; {self.memory_words} words of state"
+
+    def __repr__(self) -> str:
+        rows = [("", "arm in memory", "pulls", "mean", "share"), *self._table()]
+        wide = [max(len(row[column]) for row in rows) for column in range(5)]
+        lines = [
+            f"{row[0]:<1} {row[1]:<{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]:>{wide[3]}}"
+            f"  {row[4]:>{wide[4]}}".rstrip()
+            for row in rows
+        ]
+        return "\n".join([self._head(), *lines, f"* recommended; {self._foot()}"])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._table()
+        )
+        heads = "".join(f"<th>{head}</th>" for head in ("", "arm in memory", "pulls", "mean", "share"))
+        return (
+            f"<table><caption>{html.escape(self._head())}<br>{html.escape(self._foot())}</caption>"
+            f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+
+def seed_word(seed: int | None) -> int:
+    """The 64 bits that everything random in a policy follows from."""
+    if seed is None:
+        return secrets.randbits(64)
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise SettingError(f"seed={seed!r} is not a whole number")
+    return words("policy", int(seed), count=1)[0]
+
+
+def order_key(seed: int) -> int:
+    """The key of the shuffle of a policy with this seed word."""
+    return words("order", seed, count=1)[0]
+
+
+def check_settings(policy: type[Policy], given: Mapping[str, float | None]) -> dict[str, float]:
+    """The value of each setting of a policy, defaults filled in; not a number: left open."""
+    for key in given:
+        if key not in policy.settings:
+            raise UnknownNameError(f"setting of {policy.name}", key, policy.settings)
+    values: dict[str, float] = {}
+    for key, setting in policy.settings.items():
+        value = given.get(key)
+        if value is None:
+            values[key] = setting.default
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise SettingError(f"{key}={value!r} is not a number")
+        if not math.isfinite(value) or not setting.check(value):
+            raise SettingError(f"{key}={value!r} is not allowed: give {setting.allowed}")
+        values[key] = float(value)
+    return values
+
+
+def _check_rescale(rescale: tuple[float, float] | None) -> tuple[float, float] | None:
+    if rescale is None:
+        return None
+    try:
+        lo, hi = (float(end) for end in rescale)
+    except (TypeError, ValueError):
+        raise SettingError(f"rescale={rescale!r} is not a pair of numbers (lo, hi)") from None
+    if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi and math.isfinite(hi - lo)):
+        raise SettingError(f"rescale={rescale!r}: give two finite numbers with lo < hi")
+    return lo, hi
+
+
+def _short(label: object) -> str:
+    return reprlib.repr(label)

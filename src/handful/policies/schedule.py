@@ -1,0 +1,66 @@
+"""When arms enter and leave memory in the paper's Algorithm 1: phases and their sub-phases.
+
+    h0 = ceil((K-1)/(M-1)),  b_1 = M(M+2),  b_w = 2 b_{w-1}
+    for w = 1, 2, ...                   phases
+        for j = 1, ..., h0              sub-phases
+            memory = the incumbent and the next M-1 challengers, with fresh statistics
+            run the allocation rule for b_w pulls
+            incumbent = the most played arm
+
+Departure from the printed pseudo-code, which can leave arms out of a phase: the challengers of a
+phase are all arms but the incumbent that the phase *started* with, in the shuffled order. Then each
+phase puts every arm in memory in exactly h0 sub-phases, as the paper's lemma on h0 says.
+
+The functions are compiled by the simulator as they stand; online, a policy walks the same generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+ENDLESS = 2**62
+"""The budget of the only sub-phase when all arms fit in memory."""
+
+
+class SubPhase(NamedTuple):
+    """Sub-phase j of phase w: b pulls on the incumbent and the challengers of rank lo .. hi-1."""
+
+    w: int
+    j: int
+    b: int
+    lo: int
+    hi: int
+
+
+def schedule(K: int, M: int, w: int = 1, j: int = 1) -> Iterator[SubPhase]:
+    """All sub-phases in order, from sub-phase j of phase w on."""
+    h0 = sub_phases(K, M)
+    b = ENDLESS if M >= K else M * (M + 2) * 2 ** (w - 1)
+    while True:
+        while j <= h0:
+            lo = (j - 1) * (M - 1)
+            yield SubPhase(w, j, b, lo, min(lo + M - 1, K - 1))
+            j += 1
+        w, j, b = w + 1, 1, 2 * b
+
+
+def sub_phases(K: int, M: int) -> int:
+    """h0 = ceil((K-1)/(M-1)), the number of sub-phases in a phase."""
+    return 1 if M >= K else (K - 2) // (M - 1) + 1
+
+
+def challenger(rank: int, start: int) -> int:
+    """The position, in the shuffled order, of a phase's challenger of this rank.
+
+    `start` is the position of the incumbent that the phase started with: it is passed over.
+    """
+    return rank if rank < start else rank + 1
+
+
+def pulls_before(K: int, M: int, w: int, j: int) -> int:
+    """How many pulls all sub-phases before sub-phase j of phase w take together."""
+    if M >= K:
+        return 0
+    b1 = M * (M + 2)
+    return b1 * ((2 ** (w - 1) - 1) * sub_phases(K, M) + 2 ** (w - 1) * (j - 1))

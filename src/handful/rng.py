@@ -1,0 +1,151 @@
+"""The one generator of the house, and the draws made from it.
+
+SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the state is two 64-bit words, a position and an
+odd step of its own for each stream, so a policy can be saved in a few bytes and two streams never
+run into each other's tail. The same functions serve online, in the reference simulation and, as
+compiled by Numba, in the kernels: that is why they are plain arithmetic on 64-bit words and why
+every constant is at least 2^63 or used as a shift (Numba then keeps the arithmetic unsigned).
+"""
+
+from __future__ import annotations
+
+import math
+from hashlib import blake2b
+
+MASK = 0xFFFF_FFFF_FFFF_FFFF
+GOLDEN = 0x9E37_79B9_7F4A_7C15
+ODD = 0xD6E8_FEB8_6659_FD93
+ULP = 2.0**-53
+
+State = list[int]
+"""[position, step]; an array of two uint64 in the kernels."""
+
+
+def mix(z: int) -> int:
+    """A bijection of 64-bit words whose outputs look independent of the inputs."""
+    z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D0_49BB_1331_11EB) & MASK
+    return z ^ (z >> 31)
+
+
+def next_word(state: State) -> int:
+    """The next 64 random bits."""
+    state[0] = (state[0] + state[1]) & MASK
+    return mix(state[0])
+
+
+def unit(word: int) -> float:
+    """64 random bits as a uniform number in [0, 1), a multiple of 2^-53."""
+    return (word >> 11) * ULP
+
+
+def uniform(state: State) -> float:
+    """The next uniform number in [0, 1)."""
+    return unit(next_word(state))
+
+
+def positive_uniform(state: State) -> float:
+    """A uniform number in (0, 1], safe under a logarithm."""
+    return ((next_word(state) >> 11) + 1.0) * ULP
+
+
+def tape_word(key: int, t: int, a: int) -> int:
+    """Cell (t, a) of the reward tape `key`: a hash, so a tape of any size takes no memory."""
+    return mix((mix((key + t * GOLDEN) & MASK) + a * ODD) & MASK)
+
+
+def normal(state: State) -> float:
+    """A standard normal number (Marsaglia's polar method, the second value not kept)."""
+    while True:
+        u = 2.0 * uniform(state) - 1.0
+        v = 2.0 * uniform(state) - 1.0
+        q = u * u + v * v
+        if 0.0 < q < 1.0:
+            return u * math.sqrt(-2.0 * math.log(q) / q)
+
+
+def beta(a: float, b: float, state: State) -> float:
+    """A Beta(a, b) number, a and b positive.
+
+    By inversion where a shape is 1, else by R. C. H. Cheng's rejection (Communications of the
+    ACM 21, 1978): algorithm BB where both shapes exceed 1, algorithm BC otherwise.
+    """
+    if a == 1.0:
+        return float(1.0 - positive_uniform(state) ** (1.0 / b))
+    if b == 1.0:
+        return float(positive_uniform(state) ** (1.0 / a))
+    if a > 1.0 and b > 1.0:
+        return _beta_bb(a, b, state)
+    return _beta_bc(a, b, state)
+
+
+def _ratio(first: bool, shape: float, other: float, v: float) -> float:
+    """W / (other + W) for W = shape e^v, or its complement, without overflow."""
+    if v > 700.0:
+        return 1.0 if first else 0.0
+    w = shape * math.exp(v)
+    return w / (other + w) if first else other / (other + w)
+
+
+def _beta_bb(a: float, b: float, state: State) -> float:
+    low = min(a, b)
+    high = max(a, b)
+    total = low + high
+    rate = math.sqrt((total - 2.0) / (2.0 * low * high - total))
+    gamma = low + 1.0 / rate
+    while True:
+        u1 = positive_uniform(state)
+        u2 = positive_uniform(state)
+        if u1 == 1.0:
+            continue
+        v = rate * math.log(u1 / (1.0 - u1))
+        w = low * math.exp(min(v, 700.0))
+        z = u1 * u1 * u2
+        r = gamma * v - math.log(4.0)
+        s = low + r - w
+        if s + 1.0 + math.log(5.0) >= 5.0 * z:
+            return _ratio(a == low, low, high, v)
+        log_z = math.log(z)
+        if s >= log_z or r + total * math.log(total / (high + w)) >= log_z:
+            return _ratio(a == low, low, high, v)
+
+
+def _beta_bc(a: float, b: float, state: State) -> float:
+    high = max(a, b)
+    low = min(a, b)
+    total = low + high
+    rate = 1.0 / low
+    delta = 1.0 + high - low
+    k1 = delta * (1.0 / 72.0 + low / 24.0) / (high * rate - 7.0 / 9.0)
+    k2 = 0.25 + (0.5 + 0.25 / delta) * low
+    while True:
+        u1 = positive_uniform(state)
+        u2 = positive_uniform(state)
+        if u1 == 1.0:
+            continue
+        y = u1 * u2
+        z = u1 * y
+        if u1 < 0.5:
+            if 0.25 * u2 + z - y >= k1:
+                continue
+        elif z > 0.25 and z >= k2:
+            continue
+        v = rate * math.log(u1 / (1.0 - u1))
+        if u1 >= 0.5 and z <= 0.25:
+            return _ratio(a == high, high, low, v)
+        w = high * math.exp(min(v, 700.0))
+        if total * (math.log(total / (low + w)) + v) - math.log(4.0) >= math.log(z):
+            return _ratio(a == high, high, low, v)
+
+
+def words(*parts: int | str, count: int) -> list[int]:
+    """`count` 64-bit words that depend on all the parts: how seeds become keys and streams."""
+    text = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)
+    digest = blake2b(text.encode(), digest_size=8 * count).digest()
+    return [int.from_bytes(digest[8 * i : 8 * i + 8], "little") for i in range(count)]
+
+
+def stream(*parts: int | str) -> State:
+    """A generator that depends on all the parts."""
+    position, step = words(*parts, count=2)
+    return [position, step | 1]

@@ -1,0 +1,90 @@
+"""What an allocation rule is: a score for each arm in memory; the arm with the highest is pulled.
+
+A score is a pure function of numbers, with the paper's symbols:
+
+    n    pulls of the arm since it entered memory      s    sum of its rewards
+    t    pulls of all arms in memory                   b    the sub-phase's budget of pulls
+    m    how many arms are in memory                   eta  the rule's one parameter
+    rng  the policy's generator, for rules that draw
+
+`BonusRule` is for scores of the form mean + growth(t) * width(n), which the simulator tabulates;
+`IndexRule` is for any other score. The simulator compiles the same functions with Numba, so they
+may use `math`, `handful.rng` and arithmetic, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from handful.rng import State
+
+Score: TypeAlias = Callable[[int, float, int, int, int, float, State], float]
+Credit: TypeAlias = Callable[[float, State], float]
+
+
+def as_given(reward: float, rng: State) -> float:
+    """Credit the reward itself."""
+    return reward
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRule:
+    """Any score of (n, s, t, b, m, eta, rng)."""
+
+    name: str
+    score: Score
+    tries_each_first: bool = True
+    """Pull each arm in memory once before any score is looked at."""
+    credit: Credit = as_given
+    """What of a reward is added to s."""
+
+
+@dataclass(frozen=True, slots=True)
+class BonusRule:
+    """The score s/n + growth(t, eta) * width(n, b, m)."""
+
+    name: str
+    growth: Callable[[int, float], float]
+    width: Callable[[int, int, int], float]
+    width_uses_budget: bool = False
+    """Whether `width` looks at b and m, so that it cannot be tabulated once for all sub-phases."""
+
+    @property
+    def tries_each_first(self) -> bool:
+        """Always: a mean needs a pull."""
+        return True
+
+    @property
+    def credit(self) -> Credit:
+        """The reward as it is."""
+        return as_given
+
+    def score(self, n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
+        """The score; written so that tabulating growth and width changes no bit of it."""
+        return s / n + self.growth(t, eta) * self.width(n, b, m)
+
+
+Rule: TypeAlias = IndexRule | BonusRule
+
+
+def choose(
+    rule: Rule, pulls: Sequence[int], sums: Sequence[float], b: int, eta: float, rng: State
+) -> int:
+    """The slot to pull: an untried one if the rule wants that, else the highest score.
+
+    Ties go to the first slot.
+    """
+    m = len(pulls)
+    if rule.tries_each_first:
+        for slot in range(m):
+            if pulls[slot] == 0:
+                return slot
+    t = sum(pulls)
+    best, best_score = 0, rule.score(pulls[0], sums[0], t, b, m, eta, rng)
+    for slot in range(1, m):
+        score = rule.score(pulls[slot], sums[slot], t, b, m, eta, rng)
+        if score > best_score:
+            best, best_score = slot, score
+    return best

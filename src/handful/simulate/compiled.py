@@ -1,0 +1,178 @@
+"""The `compiled` engine: whole runs as Numba kernels, spread over threads.
+
+Makes exactly the choices of the oracle: same policy seeds, same reward streams, same tape.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+
+import numpy as np
+
+from handful.policies.base import Policy, order_key, seed_word
+from handful.policies.phased import PhasedPolicy
+from handful.policies.schedule import schedule
+from handful.rng import stream
+from handful.shuffle import Shuffle
+from handful.simulate.kernels import phased
+from handful.simulate.kernels.world import Batch, World
+from handful.simulate.outcome import Outcome, Stays
+from handful.simulate.plan import FEW_ARMS, Cell
+from handful.simulate.seeds import policy_seed, reward_stream, tape_key
+
+_BATCH = 256
+"""Runs whose arrays exist at the same time."""
+
+
+def supports(cell: Cell) -> bool:
+    """Whether this engine can run the cell: Algorithm 1 as it stands, with any rule."""
+    return cell.instance.n_arms < 2**63 and follows_algorithm_1(cell.policy)
+
+
+def follows_algorithm_1(policy: type[Policy]) -> bool:
+    """A phased policy that changes nothing but the rule; one that does is for the oracle."""
+    return issubclass(policy, PhasedPolicy) and all(
+        getattr(policy, name) is getattr(PhasedPolicy, name)
+        for name in vars(PhasedPolicy)
+        if callable(getattr(PhasedPolicy, name)) and name != "__init__"
+    )
+
+
+def warm_up(cell: Cell) -> None:
+    """Compile the cell's kernel, or load it from the cache."""
+    tiny = Cell(cell.policy, cell.memory, cell.instance, 1, 1, 0, cell.settings)
+    simulate_runs(tiny, [1], n_jobs=1)
+
+
+def simulate_runs(
+    cell: Cell,
+    grid: list[int],
+    n_jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Outcome:
+    """All runs of a cell. `progress` is called now and then with the pulls done so far."""
+    workers = min(n_jobs or os.cpu_count() or 1, cell.runs)
+    outcomes: list[Outcome] = []
+    done = 0
+    for first in range(0, cell.runs, _BATCH):
+        runs = range(first, min(first + _BATCH, cell.runs))
+        batch = _batch(cell, grid, runs)
+        before = done
+        _run_batch(cell, batch, len(runs), workers, progress, before)
+        done += len(runs) * cell.horizon
+        outcomes.append(_outcome(cell, batch, len(runs)))
+    return _joined(outcomes)
+
+
+def _run_batch(
+    cell: Cell,
+    batch: Batch,
+    runs: int,
+    workers: int,
+    progress: Callable[[int], None] | None,
+    done: int,
+) -> None:
+    assert issubclass(cell.policy, PhasedPolicy)
+    kernel = phased.phased_kernel(cell.policy.rule)
+    world = World.of(cell.instance)
+    eta = _eta(cell)
+    counters = np.zeros((workers, 1), dtype=np.int64)
+
+    def work(worker: int, todo: Iterator[int]) -> None:
+        scratch = phased.tables()
+        mine = batch._replace(progress=counters[worker])
+        for r in todo:
+            kernel(r, r + 1, cell.memory, eta, world, mine, *scratch)
+
+    if workers == 1 and progress is None:
+        work(0, iter(range(runs)))
+        return
+    # Threads take the next run from one shared iterator; `next` on a range iterator is atomic.
+    todo = iter(range(runs))
+    with ThreadPoolExecutor(workers) as pool:
+        futures: set[Future[None]] = {pool.submit(work, w, todo) for w in range(workers)}
+        try:
+            while futures:
+                finished, futures = wait(futures, timeout=0.1, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+                if progress is not None:
+                    progress(done + int(counters.sum()))
+        except BaseException:
+            # An interrupt or an error: tell the kernels, drain the queue, then let it through.
+            batch.stop[0] = 1
+            for _ in islice(todo, runs):
+                pass
+            raise
+
+
+def _eta(cell: Cell) -> float:
+    setting = cell.policy.settings.get("eta")
+    return float(cell.settings.get("eta", math.nan if setting is None else setting.default))
+
+
+def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
+    world = cell.instance
+    n = len(runs)
+    seeds = [seed_word(policy_seed(cell.seed, cell.id, run)) for run in runs]
+    shuffles = [Shuffle.of(world.n_arms, order_key(seed)) for seed in seeds]
+    stays = _stays(cell) if cell.record else 0
+    slots = min(cell.memory, world.n_arms)
+    return Batch(
+        choices=np.array([stream("choices", seed) for seed in seeds], dtype=np.uint64),
+        rewards=np.array(
+            [reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64
+        ),
+        order=np.array([shuffle[1:] for shuffle in shuffles], dtype=np.uint64),
+        tape=np.array([tape_key(cell.seed, run) for run in runs], dtype=np.uint64),
+        on_tape=cell.tape,
+        grid=np.array(grid, dtype=np.int64),
+        regret=np.zeros((n, len(grid))),
+        pulls=np.zeros((n, world.n_arms if world.n_arms <= FEW_ARMS else 0), dtype=np.int64),
+        stay_arms=np.full((n, stays, slots), -1, dtype=np.int64),
+        stay_pulls=np.zeros((n, stays, slots), dtype=np.int64),
+        stay_start=np.zeros((n, stays), dtype=np.int64),
+        stay_recommended=np.zeros((n, stays), dtype=np.int64),
+        progress=np.zeros(1, dtype=np.int64),
+        stop=np.zeros(1, dtype=np.int64),
+    )
+
+
+def _stays(cell: Cell) -> int:
+    """How many sub-phases fit into the horizon, a cut one included."""
+    pulls = 0
+    for count, now in enumerate(schedule(cell.instance.n_arms, cell.memory), start=1):
+        pulls += now.b
+        if pulls >= cell.horizon:
+            return count
+    raise AssertionError("the schedule never ends before the horizon")
+
+
+def _outcome(cell: Cell, batch: Batch, runs: int) -> Outcome:
+    stays = None
+    if cell.record:
+        stays = [
+            Stays(
+                batch.stay_start[r],
+                batch.stay_arms[r],
+                batch.stay_pulls[r],
+                batch.stay_recommended[r],
+            )
+            for r in range(runs)
+        ]
+    return Outcome(batch.regret, batch.pulls if batch.pulls.shape[1] else None, stays)
+
+
+def _joined(outcomes: list[Outcome]) -> Outcome:
+    first = outcomes[0]
+    return Outcome(
+        np.concatenate([outcome.regret for outcome in outcomes]),
+        None
+        if first.pulls is None
+        else np.concatenate([o.pulls for o in outcomes if o.pulls is not None]),
+        None if first.stays is None else [stay for o in outcomes for stay in o.stays or []],
+    )

@@ -1,0 +1,1 @@
+"""Numba kernels: the only place where Numba is imported."""

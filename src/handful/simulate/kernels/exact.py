@@ -1,0 +1,44 @@
+"""Exact sums of pulls times gaps, in pairs of doubles.
+
+Regret is a sum of (number of pulls) x (gap). A pair (high, low) of doubles carries 106 bits, which
+holds such sums without any rounding for gaps above 10^-9 and horizons below 10^12; `high` is then
+the correctly rounded regret, whatever the order of the additions. Products and sums as in T. J.
+Dekker, "A floating-point technique for extending the available precision", Numerische Mathematik
+18, 1971. The slow twin is `handful.simulate.oracle.ExactSum`.
+"""
+
+from __future__ import annotations
+
+from handful.simulate.kernels.jit import use
+
+SPLIT = 134217729.0
+"""2^27 + 1, which splits a double into two halves."""
+
+
+@use
+def times(n: float, gap: float) -> tuple[float, float]:
+    """n * gap as a pair."""
+    product = n * gap
+    c = SPLIT * n
+    n1 = c - (c - n)
+    n2 = n - n1
+    c = SPLIT * gap
+    g1 = c - (c - gap)
+    g2 = gap - g1
+    return product, ((n1 * g1 - product) + n1 * g2 + n2 * g1) + n2 * g2
+
+
+@use
+def plus(high: float, low: float, x: float, y: float) -> tuple[float, float]:
+    """The pair (high, low) plus the pair (x, y)."""
+    s = high + x
+    v = s - high
+    e = (high - (s - v)) + (x - v)
+    t = low + y
+    v = t - low
+    f = (low - (t - v)) + (y - v)
+    e += t
+    u = s + e
+    e = (e - (u - s)) + f
+    high = u + e
+    return high, e - (high - u)

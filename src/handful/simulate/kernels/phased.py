@@ -1,0 +1,295 @@
+"""Algorithm 1 as a kernel: whole runs, the schedule and the rule compiled from their own sources.
+
+A run walks `policies.schedule`; a sub-phase is cut into segments that end at the times of the grid;
+a segment is a loop over pulls. `segment_of_bonus` serves rules of the form mean + growth(t) width(n)
+with both factors tabulated as they are needed (a table entry is the rule's own value, so no bit of a
+score changes); `segment_of_index` serves any rule by calling its score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from handful import rng, shuffle
+from handful.instances import laws, means
+from handful.policies import schedule as phases
+from handful.rules import BonusRule, Rule, recommend
+from handful.simulate.kernels.exact import plus, times
+from handful.simulate.kernels.jit import kernel, use
+from handful.simulate.kernels.world import Batch, Floats, Ints, Words, World, reward, tape_uniform
+
+for _function in (phases.schedule, phases.sub_phases, phases.challenger, recommend.most_played):
+    use(_function)
+
+TABLE = 2**20
+"""Entries of a table; what lies beyond is computed when needed."""
+
+
+def tables() -> tuple[Floats, Floats, Ints]:
+    """Scratch for one thread: growth by t, width by n, and how far each is filled."""
+    return np.empty(TABLE + 1), np.empty(TABLE + 1), np.zeros(4, dtype=np.int64)
+
+
+@cache
+def phased_kernel(rule: Rule) -> Callable[..., None]:
+    """The kernel of Algorithm 1 with this rule."""
+    segment = _segment_of_bonus(rule) if isinstance(rule, BonusRule) else _segment_of_index(rule)
+    use(segment)
+
+    def run(
+        first: int,
+        last: int,
+        M: int,
+        eta: float,
+        world: World,
+        batch: Batch,
+        growths: Floats,
+        widths: Floats,
+        marks: Ints,
+    ) -> None:
+        K = world.n_arms
+        m_max = min(M, K)
+        T = batch.grid[-1]
+        arms = np.zeros(m_max, dtype=np.int64)
+        mus = np.zeros(m_max)
+        centres = np.zeros(m_max)
+        gaps = np.zeros(m_max)
+        n = np.zeros(m_max, dtype=np.int64)
+        s = np.zeros(m_max)
+        hat = np.zeros(m_max)
+        wide = np.zeros(m_max)
+        state = np.zeros(2, dtype=np.uint64)
+        k = np.uint64(K)
+        for r in range(first, last):
+            rows, columns, rounds, key = batch.order[r]
+            choices = batch.choices[r]
+            state[:] = batch.rewards[r]
+            tape = batch.tape[r]
+            high = 0.0
+            low = 0.0
+            t = 0
+            g = 0
+            stay = 0
+            start = np.int64(0)
+            incumbent = np.int64(shuffle.forward(np.uint64(0), k, rows, columns, rounds, key))
+            for now in phases.schedule(K, M, 1, 1):
+                if now.j == 1 and now.w > 1:
+                    start = np.int64(
+                        shuffle.backward(np.uint64(incumbent), k, rows, columns, rounds, key)
+                    )
+                m = now.hi - now.lo + 1
+                for i in range(m):
+                    arm = incumbent
+                    if i > 0:
+                        position = phases.challenger(now.lo + i - 1, start)
+                        arm = np.int64(
+                            shuffle.forward(np.uint64(position), k, rows, columns, rounds, key)
+                        )
+                    arms[i] = arm
+                    mus[i] = means.mean_of(world.kind, arm, K, world.alpha, world.listed)
+                    centres[i] = laws.centre_of(world.law, mus[i], world.spread)
+                    gaps[i] = world.best_mean - mus[i]
+                    n[i] = 0
+                    s[i] = 0.0
+                b = T if now.b == phases.ENDLESS else now.b
+                began = t
+                end = min(T, t + now.b)
+                while t < end:
+                    until = min(end, batch.grid[g])
+                    segment(
+                        until - t, t - began, t, m, b, eta, n, s, hat, wide, arms, mus, centres,
+                        choices, state, world.law, world.spread, batch.on_tape, tape, growths, widths, marks,
+                    )  # fmt: skip
+                    t = until
+                    if t == batch.grid[g]:
+                        at_high, at_low = high, low
+                        for i in range(m):
+                            x, y = times(float(n[i]), gaps[i])
+                            at_high, at_low = plus(at_high, at_low, x, y)
+                        batch.regret[r, g] = at_high
+                        g += 1
+                    if batch.stop[0] != 0:
+                        return
+                for i in range(m):
+                    x, y = times(float(n[i]), gaps[i])
+                    high, low = plus(high, low, x, y)
+                    if batch.pulls.shape[1] > 0:
+                        batch.pulls[r, arms[i]] += n[i]
+                incumbent = arms[recommend.most_played(n[:m])]
+                if batch.stay_start.shape[1] > 0:
+                    batch.stay_start[r, stay] = began
+                    batch.stay_recommended[r, stay] = incumbent
+                    batch.stay_arms[r, stay, :m] = arms[:m]
+                    batch.stay_pulls[r, stay, :m] = n[:m]
+                    stay += 1
+                batch.progress[0] += t - began
+                if t >= T:
+                    break
+
+    return kernel(run)
+
+
+def _segment_of_bonus(rule: BonusRule) -> Callable[..., None]:
+    growth = use(rule.growth)
+    width = use(rule.width)
+    uses_budget = rule.width_uses_budget
+    pair = use(_bernoulli_pair(rule))
+
+    def segment(
+        length: int, t: int, clock: int, m: int, b: int, eta: float,
+        n: Ints, s: Floats, hat: Floats, wide: Floats,
+        arms: Ints, mus: Floats, centres: Floats,
+        choices: Words, state: Words, law: int, spread: float, on_tape: bool, tape: int,
+        growths: Floats, widths: Floats, marks: Ints,
+    ) -> None:  # fmt: skip
+        filled = marks[0]
+        for u in range(filled + 1, min(t + length, TABLE) + 1):
+            growths[u] = growth(u, eta)
+            marks[0] = u
+        if uses_budget and (marks[2] != b or marks[3] != m):
+            marks[1] = 0
+            marks[2] = b
+            marks[3] = m
+        known = marks[1]
+        until = t + length
+        while t < until:
+            if t >= m and m == 2 and law == laws.BERNOULLI:
+                known = pair(
+                    until, t, clock, b, eta, n, s, hat, wide, arms, mus,
+                    state, on_tape, tape, growths, widths, known,
+                )  # fmt: skip
+                break
+            best = t
+            if t >= m:
+                g = growths[t] if t <= TABLE else growth(t, eta)
+                best = 0
+                best_score = hat[0] + g * wide[0]
+                for i in range(1, m):
+                    score = hat[i] + g * wide[i]
+                    if score > best_score:
+                        best_score = score
+                        best = i
+            x = reward(
+                law, arms[best], mus[best], centres[best], spread, on_tape, tape, clock, state
+            )
+            n[best] += 1
+            s[best] += x
+            c = n[best]
+            hat[best] = s[best] / c
+            if c <= TABLE:
+                while known < c:
+                    known += 1
+                    widths[known] = width(known, b, m)
+                wide[best] = widths[c]
+            else:
+                wide[best] = width(c, b, m)
+            t += 1
+            clock += 1
+        marks[1] = known
+
+    return segment
+
+
+def _bernoulli_pair(rule: BonusRule) -> Callable[..., int]:
+    """The same loop for two arms and Bernoulli rewards, all in registers.
+
+    The branch on the better arm lets the processor run ahead on its guess of the choice; with the
+    statistics in arrays every pull would wait for the division of the one before (8x slower).
+    """
+    growth = use(rule.growth)
+    width = use(rule.width)
+
+    def pair(
+        until: int, t: int, clock: int, b: int, eta: float,
+        n: Ints, s: Floats, hat: Floats, wide: Floats, arms: Ints, mus: Floats,
+        state: Words, on_tape: bool, tape: int, growths: Floats, widths: Floats, known: int,
+    ) -> int:  # fmt: skip
+        position = state[0]
+        step = state[1]
+        n0, n1 = n[0], n[1]
+        s0, s1 = s[0], s[1]
+        hat0, hat1 = hat[0], hat[1]
+        wide0, wide1 = wide[0], wide[1]
+        mu0, mu1 = mus[0], mus[1]
+        arm0, arm1 = arms[0], arms[1]
+        while t < until:
+            g = growths[t] if t <= TABLE else growth(t, eta)
+            u = 0.0
+            if not on_tape:
+                position = (position + step) & rng.MASK
+                u = rng.unit(rng.mix(position))
+            if hat1 + g * wide1 > hat0 + g * wide0:
+                if on_tape:
+                    u = tape_uniform(tape, clock, arm1)
+                if u < mu1:
+                    s1 += 1.0
+                n1 += 1
+                hat1 = s1 / n1
+                if n1 <= TABLE:
+                    if n1 > known:
+                        known = n1
+                        widths[n1] = width(n1, b, 2)
+                    wide1 = widths[n1]
+                else:
+                    wide1 = width(n1, b, 2)
+            else:
+                if on_tape:
+                    u = tape_uniform(tape, clock, arm0)
+                if u < mu0:
+                    s0 += 1.0
+                n0 += 1
+                hat0 = s0 / n0
+                if n0 <= TABLE:
+                    if n0 > known:
+                        known = n0
+                        widths[n0] = width(n0, b, 2)
+                    wide0 = widths[n0]
+                else:
+                    wide0 = width(n0, b, 2)
+            t += 1
+            clock += 1
+        state[0] = position
+        n[0], n[1] = n0, n1
+        s[0], s[1] = s0, s1
+        hat[0], hat[1] = hat0, hat1
+        wide[0], wide[1] = wide0, wide1
+        return known
+
+    return pair
+
+
+def _segment_of_index(rule: Any) -> Callable[..., None]:
+    score_of = use(rule.score)
+    credit = use(rule.credit)
+    tries_each_first = rule.tries_each_first
+
+    def segment(
+        length: int, t: int, clock: int, m: int, b: int, eta: float,
+        n: Ints, s: Floats, hat: Floats, wide: Floats,
+        arms: Ints, mus: Floats, centres: Floats,
+        choices: Words, state: Words, law: int, spread: float, on_tape: bool, tape: int,
+        growths: Floats, widths: Floats, marks: Ints,
+    ) -> None:  # fmt: skip
+        for _ in range(length):
+            best = t
+            if t >= m or not tries_each_first:
+                best = 0
+                best_score = score_of(n[0], s[0], t, b, m, eta, choices)
+                for i in range(1, m):
+                    score = score_of(n[i], s[i], t, b, m, eta, choices)
+                    if score > best_score:
+                        best_score = score
+                        best = i
+            x = reward(
+                law, arms[best], mus[best], centres[best], spread, on_tape, tape, clock, state
+            )
+            n[best] += 1
+            s[best] += credit(x, choices)
+            t += 1
+            clock += 1
+
+    return segment

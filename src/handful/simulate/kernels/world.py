@@ -1,0 +1,114 @@
+"""What a kernel knows of the simulated world and of the batch of runs it works on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handful import rng, shuffle
+from handful.instances import Instance, laws, means
+from handful.simulate.kernels.jit import use
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint64]
+
+for _function in (
+    rng.mix,
+    rng.next_word,
+    rng.unit,
+    rng.uniform,
+    rng.positive_uniform,
+    rng.tape_word,
+    rng.normal,
+    rng.beta,
+    rng._ratio,
+    rng._beta_bb,
+    rng._beta_bc,
+    shuffle._added,
+    shuffle._taken,
+    shuffle.forward,
+    shuffle.backward,
+    means.mean_of,
+    laws.bernoulli,
+    laws.draw,
+    laws.centre_of,
+    laws._mean_after_cut,
+    laws._scaled_tail,
+    laws._truncated_normal,
+):
+    use(_function)
+
+
+class World(NamedTuple):
+    """An instance, flat."""
+
+    kind: int
+    n_arms: int
+    alpha: float
+    listed: Floats
+    law: int
+    spread: float
+    best_mean: float
+
+    @classmethod
+    def of(cls, instance: Instance) -> World:
+        """The instance as a kernel takes it."""
+        return cls(
+            instance.kind,
+            instance.n_arms,
+            float(instance.alpha),
+            np.array(instance.listed, dtype=np.float64),
+            instance.law,
+            float(instance.spread),
+            instance.best_mean,
+        )
+
+
+class Batch(NamedTuple):
+    """The runs of one kernel call, one row each, and what they leave behind.
+
+    Streams: `choices` and `rewards` are generators, `order` the shuffle (rows, columns, rounds and
+    key), `tape` the key of the reward tape (used when `on_tape`). Results: regret at each time of `grid`; pulls by arm,
+    and which arms were in memory when, where those arrays are not empty. `progress` counts pulls;
+    a kernel stops soon after `stop[0]` is set.
+    """
+
+    choices: Words
+    rewards: Words
+    order: Words
+    tape: Words
+    on_tape: bool
+    grid: Ints
+    regret: Floats
+    pulls: Ints
+    stay_arms: Ints
+    stay_pulls: Ints
+    stay_start: Ints
+    stay_recommended: Ints
+    progress: Ints
+    stop: Ints
+
+
+@use
+def tape_uniform(key: int, t: int, arm: int) -> float:
+    """The uniform number in cell (t, arm) of a tape: the first that `reward` draws there."""
+    word = rng.tape_word(key, np.uint64(t), np.uint64(arm))
+    return rng.unit(rng.mix((word + rng.GOLDEN) & rng.MASK))
+
+
+@use
+def reward(
+    law: int, arm: int, mean: float, centre: float, spread: float,
+    on_tape: bool, key: int, t: int, state: Any,
+) -> float:  # fmt: skip
+    """The reward of an arm at pull t (from 0): from the tape, or the stream's next."""
+    if on_tape:
+        state[0] = rng.tape_word(key, np.uint64(t), np.uint64(arm))
+        state[1] = np.uint64(rng.GOLDEN)
+    # Straight to the commonest law: a call of `draw` costs more than all else in a pull.
+    if law == laws.BERNOULLI:
+        return laws.bernoulli(mean, state)
+    return laws.draw(law, mean, centre, spread, state)

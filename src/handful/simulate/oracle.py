@@ -1,0 +1,117 @@
+"""The `python` engine, the oracle: drives the very policy object that users use, pull by pull.
+
+Slow and obvious. Every faster engine is proven against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from handful.policies.base import Policy
+from handful.rng import GOLDEN, State, tape_word
+from handful.simulate.outcome import Outcome, Stays
+from handful.simulate.plan import FEW_ARMS, Cell
+from handful.simulate.seeds import policy_seed, reward_stream, tape_key
+
+
+class ExactSum:
+    """A sum of doubles without rounding, as a whole number of 2^-1074."""
+
+    def __init__(self) -> None:
+        self.units = 0
+
+    def add(self, x: float) -> None:
+        """Add a finite double."""
+        numerator, denominator = x.as_integer_ratio()
+        self.units += numerator << (1075 - denominator.bit_length())
+
+    def value(self) -> float:
+        """The sum, correctly rounded."""
+        return self.units / (1 << 1074)
+
+
+def simulate_run(
+    cell: Cell, run: int, grid: list[int], progress: Callable[[int], None] | None = None
+) -> Outcome:
+    """One run of a cell."""
+    world = cell.instance
+    policy = cell.policy(
+        world.n_arms,
+        cell.memory,
+        seed=policy_seed(cell.seed, cell.id, run),
+        **cell.policy_settings(),
+    )
+    best = world.best_mean
+    state = reward_stream(cell.seed, cell.id, run)
+    key = tape_key(cell.seed, run)
+    total = ExactSum()
+    regret = np.empty((1, len(grid)))
+    pulls = np.zeros((1, world.n_arms), dtype=np.int64) if world.n_arms <= FEW_ARMS else None
+    stays = _StayLog(policy) if cell.record else None
+    point = 0
+    for t in range(cell.horizon):
+        arm = policy.select()
+        if cell.tape:
+            state = _tape_state(key, t, arm)
+        policy.update(arm, world.draw(arm, state))
+        total.add(best - world.mean(arm))
+        if pulls is not None:
+            pulls[0, arm] += 1
+        if stays is not None:
+            stays.pulled(t, arm)
+        if t + 1 == grid[point]:
+            regret[0, point] = total.value()
+            point += 1
+            if progress is not None:
+                progress(t + 1)
+    return Outcome(regret, pulls, None if stays is None else [stays.finish()])
+
+
+def _tape_state(key: int, t: int, arm: int) -> State:
+    return [tape_word(key, t, arm), GOLDEN]
+
+
+class _StayLog:
+    """Watches the memory's generation numbers to see when it was refilled."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.rows: list[tuple[int, list[int], list[int], int]] = []
+        self._open(0)
+
+    def _open(self, t: int) -> None:
+        memory = self.policy._memory
+        self.start = t
+        self.generations = list(memory.generations)
+        self.arms = list(memory.arms)
+        self.counts = dict.fromkeys(self.arms, 0)
+
+    def pulled(self, t: int, arm: int) -> None:
+        self.counts[arm] += 1
+        if self.policy._memory.generations != self.generations:
+            self._close()
+            self._open(t + 1)
+
+    def _close(self) -> None:
+        counts = [self.counts[arm] for arm in self.arms]
+        self.rows.append((self.start, self.arms, counts, self.policy.recommend()))
+
+    def finish(self) -> Stays:
+        if sum(self.counts.values()):
+            self._close()
+            # A stay cut by the horizon is read as the rule would end it.
+            start, arms, counts, _ = self.rows[-1]
+            self.rows[-1] = (start, arms, counts, arms[counts.index(max(counts))])
+        slots = min(self.policy.memory, self.policy.n_arms)
+
+        def padded(column: int) -> list[list[int]]:
+            return [[*row[column], *[-1] * slots][:slots] for row in self.rows]  # type: ignore[misc]
+
+        return Stays(
+            start=np.array([row[0] for row in self.rows], dtype=np.int64),
+            arms=np.array(padded(1), dtype=np.int64),
+            pulls=np.maximum(np.array(padded(2), dtype=np.int64), 0),
+            recommended=np.array([row[3] for row in self.rows], dtype=np.int64),
+        )

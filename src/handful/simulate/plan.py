@@ -1,0 +1,139 @@
+"""A plan: cells (policy x memory x instance x horizon), validated before any work.
+
+`spec -> Cell -> engine -> Result`. A cell has a stable id, which with the seed decides every random
+number in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from handful.errors import SettingError, UnknownNameError
+from handful.instances import Instance, instance
+from handful.memory import check_memory
+from handful.policies import policy_class
+from handful.policies.base import Policy, check_settings
+
+ENGINES = ("auto", "compiled", "python")
+MAX_HORIZON = 2**53
+FEW_ARMS = 4096
+"""Up to this many arms, pulls by arm are kept."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One policy, memory, instance and horizon, run `runs` times."""
+
+    policy: type[Policy]
+    memory: int
+    instance: Instance
+    horizon: int
+    runs: int
+    seed: int
+    settings: Mapping[str, float] = field(default_factory=dict)
+    tape: bool = False
+    record: bool = False
+
+    @property
+    def id(self) -> str:
+        """What tells this cell from others, horizon, runs and seed aside."""
+        given = "".join(f" {key}={value:g}" for key, value in sorted(self.settings.items()))
+        return f"{self.policy.name}{given} M={self.memory} {self.instance.name}"
+
+    @property
+    def label(self) -> str:
+        """The policy as people write it, with the settings that were given."""
+        given = ", ".join(f"{key}={value:g}" for key, value in self.settings.items())
+        return f"{self.policy.title} ({given})" if given else self.policy.title
+
+    def policy_settings(self) -> dict[str, Any]:
+        """What the policy is made with; one that can use the horizon is told it."""
+        settings: dict[str, Any] = dict(self.settings)
+        if "horizon" in self.policy.settings:
+            settings.setdefault("horizon", self.horizon)
+        return settings
+
+
+def cell(
+    policy: str | type[Policy],
+    instance_spec: str | Instance,
+    memory: int,
+    horizon: float,
+    runs: int = 100,
+    seed: int = 0,
+    tape: bool = False,
+    record: bool = False,
+    settings: Mapping[str, float | None] | None = None,
+) -> Cell:
+    """A validated cell. The policy may carry settings in its name: `ucb-m:eta=0.2`."""
+    cls, inline = parse_policy(policy)
+    given = {**inline, **{k: v for k, v in (settings or {}).items() if v is not None}}
+    values = check_settings(cls, given)
+    return Cell(
+        policy=cls,
+        memory=check_memory(memory),
+        instance=instance(instance_spec),
+        horizon=whole("horizon", horizon, MAX_HORIZON),
+        runs=whole("runs", runs, 10**9),
+        seed=_seed(seed),
+        settings={key: values[key] for key in given},
+        tape=bool(tape),
+        record=bool(record),
+    )
+
+
+def parse_policy(policy: str | type[Policy]) -> tuple[type[Policy], dict[str, float]]:
+    """A policy class and the settings written into its name."""
+    if isinstance(policy, type):
+        if not issubclass(policy, Policy):
+            raise SettingError(f"policy={policy!r} is neither a name nor a subclass of Policy")
+        return policy, {}
+    name, _, text = str(policy).partition(":")
+    settings: dict[str, float] = {}
+    for pair in filter(None, text.split(",")):
+        key, _, value = pair.partition("=")
+        try:
+            settings[key.strip()] = float(value)
+        except ValueError:
+            raise SettingError(
+                f"policy {policy!r}: {pair!r} is not of the form setting=number"
+            ) from None
+    return policy_class(name), settings
+
+
+def whole(name: str, value: float, most: int) -> int:
+    """A whole number from 1 to `most`; 1e6 counts as whole."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise SettingError(f"{name}={value!r} is not a whole number") from None
+    if isinstance(value, bool) or number != value:
+        raise SettingError(f"{name}={value!r} is not a whole number")
+    if not 1 <= number <= most:
+        raise SettingError(f"{name}={value!r}: give at least 1 and at most {most}")
+    return number
+
+
+def check_engine(engine: str) -> str:
+    """The engine's name, or an error that names the known ones."""
+    if engine not in ENGINES:
+        raise UnknownNameError("engine", str(engine), ENGINES)
+    return engine
+
+
+def _seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise SettingError(f"seed={seed!r} is not a whole number")
+    return int(seed)
+
+
+def log_grid(horizon: int, per_decade: int = 10) -> list[int]:
+    """Times at which regret is recorded: log-spaced whole numbers from 1 to the horizon."""
+    points = {horizon}
+    k = 0
+    while (t := round(10 ** (k / per_decade))) < horizon:
+        points.add(t)
+        k += 1
+    return sorted(points)

@@ -1,0 +1,25 @@
+"""Where the random numbers of a run come from.
+
+Everything in run r of a cell follows from (seed, cell, r): not from the number of workers, the
+batch, the engine or the horizon, so a cell can be rerun alone and a shorter horizon is a prefix of
+a longer one. A reward tape follows from (seed, r) alone, so that all policies meet the same luck.
+"""
+
+from __future__ import annotations
+
+from handful.rng import State, stream, words
+
+
+def policy_seed(seed: int, cell: str, run: int) -> int:
+    """The `seed=` of the policy in a run: give it to a policy of your own to replay the run."""
+    return words("run", seed, cell, run, count=1)[0]
+
+
+def reward_stream(seed: int, cell: str, run: int) -> State:
+    """The generator of a run's rewards when they do not come from a tape."""
+    return stream("rewards", seed, cell, run)
+
+
+def tape_key(seed: int, run: int) -> int:
+    """The key of a run's reward tape."""
+    return words("tape", seed, run, count=1)[0]
