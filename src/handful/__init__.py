@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from handful.arms import FiniteArms
 from handful.errors import HandfulError
-from handful.policies import MOSSM, POLICIES, TSM, UCBM, Policy, from_bytes, policy
+from handful.policies import MOSSM, POLICIES, TSM, UCBM, PhasedPolicy, Policy, from_bytes, policy
+from handful.rules import BonusRule, IndexRule
 
 if TYPE_CHECKING:
     from handful.simulate import Result, simulate
@@ -27,8 +28,11 @@ __all__ = [
     "POLICIES",
     "TSM",
     "UCBM",
+    "BonusRule",
     "FiniteArms",
     "HandfulError",
+    "IndexRule",
+    "PhasedPolicy",
     "Policy",
     "Result",
     "__version__",

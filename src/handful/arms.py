@@ -127,9 +127,9 @@ class FiniteArms:
         return f"FiniteArms({self.n})"
 
 
-def _count(n: object) -> int:
+def _count(n: Any) -> int:
     try:
-        count = as_index(n)  # type: ignore[call-overload]
+        count = as_index(n)
     except TypeError:
         raise SettingError(
             f"arms={n!r} is neither a whole number, nor labels, nor a function from index to label"
@@ -170,7 +170,10 @@ def _same(known: object, given: object) -> bool:
     # is what people get back from an array of labels.
     if isinstance(known, bool) is not isinstance(given, bool):
         return False
-    return known is given or bool(known == given)
+    try:
+        return known is given or bool(known == given)
+    except (TypeError, ValueError):
+        return False  # such as an array, which has no one answer
 
 
 def _text(label: object) -> bytes:

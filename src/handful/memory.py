@@ -86,6 +86,8 @@ class ArmMemory:
     def unpack(cls, data: bytes, capacity: int, n_arms: int) -> ArmMemory:
         """The inverse of `pack`; what no memory of this capacity could hold is refused."""
         memory = cls(capacity)
+        if len(data) < _HEAD.size:
+            raise StateError("the saved slots are missing")
         count, memory.next_generation = _HEAD.unpack_from(data)
         if count > capacity or len(data) != _HEAD.size + count * _SLOT.size:
             raise StateError("the saved slots do not fit the saved memory size")

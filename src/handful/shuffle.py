@@ -16,7 +16,6 @@ from typing import NamedTuple
 from handful.rng import GOLDEN, MASK, mix
 
 
-
 class Shuffle(NamedTuple):
     """The shuffled order of K arms under a key."""
 
@@ -45,7 +44,7 @@ class Shuffle(NamedTuple):
 
 
 def _added(x: int, other: int, n: int, k: int) -> int:
-    """x plus the round function of `other`, modulo n (n < 2^32; no division)."""
+    """X plus the round function of `other`, modulo n (n < 2^32; no division)."""
     x += ((mix(other ^ k) >> 32) * n) >> 32
     return x - n if x >= n else x
 

@@ -111,7 +111,9 @@ def _listed(spec: str, arguments: list[str]) -> Instance:
     for p in listed:
         if not 0.0 <= p <= 1.0:
             raise SettingError(f"instance {spec!r}: the mean {p:g} is not in [0, 1]")
-    return Instance(f"bernoulli:{','.join(map(repr, listed))}", len(listed), means.LISTED, 1.0, listed)
+    return Instance(
+        f"bernoulli:{','.join(map(repr, listed))}", len(listed), means.LISTED, 1.0, listed
+    )
 
 
 _PARSERS: dict[str, Callable[[str, list[str]], Instance]] = {

@@ -34,7 +34,9 @@ def policy_class(name: str) -> type[Policy]:
         raise UnknownNameError("policy", str(name), POLICIES) from None
 
 
-def policy(name: str, arms: FiniteArms | int | Iterable[Hashable], memory: int, **settings: Any) -> Policy:
+def policy(
+    name: str, arms: FiniteArms | int | Iterable[Hashable], memory: int, **settings: Any
+) -> Policy:
     """A policy by its name: `policy("ucb-m", arms=creatives, memory=8, eta=0.5)`."""
     return policy_class(name)(arms, memory, **settings)
 

@@ -76,6 +76,8 @@ class Policy(ABC):
         self._rescale = _check_rescale(rescale)
         self._values = check_settings(type(self), settings)
         self._seed = seed_word(seed)
+        self._rng: State
+        self._pending: int | None
         self.reset()
 
     @abstractmethod
@@ -132,8 +134,8 @@ class Policy(ABC):
 
     def reset(self) -> None:
         """Forget everything and start again as if new, with the same seed."""
-        self._rng: State = stream("choices", self._seed)
-        self._pending: int | None = None
+        self._rng = stream("choices", self._seed)
+        self._pending = None
         self._memory = ArmMemory(self._memory.capacity)
         self._start()
 
@@ -230,13 +232,13 @@ class Policy(ABC):
             f"arm {_short(arm)} was never given by select(); in memory are {held}"
         )
 
-    def _checked(self, reward: object) -> float:
+    def _checked(self, reward: Any) -> float:
         lo, hi = self._rescale or (0.0, 1.0)
         try:
-            value = float(reward)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise RewardError(f"reward={reward!r} is not a number") from None
-        if isinstance(reward, str | bytes):
+            value = float(reward)
+        except (TypeError, ValueError, OverflowError):
+            raise RewardError(f"reward={reward!r} is not a finite number") from None
+        if isinstance(reward, str | bytes | bytearray):
             raise RewardError(f"reward={reward!r} is text: give a number")
         if not lo <= value <= hi:
             hint = "" if self._rescale else "; rescale=(lo, hi) maps other ranges"
@@ -282,7 +284,9 @@ class Policy(ABC):
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self._table()
         )
-        heads = "".join(f"<th>{head}</th>" for head in ("", "arm in memory", "pulls", "mean", "share"))
+        heads = "".join(
+            f"<th>{head}</th>" for head in ("", "arm in memory", "pulls", "mean", "share")
+        )
         return (
             f"<table><caption>{html.escape(self._head())}<br>{html.escape(self._foot())}</caption>"
             f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"

@@ -69,9 +69,7 @@ class PhasedPolicy(Policy):
 
     def _choose(self) -> int:
         memory = self._memory
-        return choose(
-            self.rule, memory.pulls, memory.sums, self._budget(), self._eta, self._rng
-        )
+        return choose(self.rule, memory.pulls, memory.sums, self._budget(), self._eta, self._rng)
 
     def _learn(self, slot: int, reward: float) -> None:
         self._memory.record(slot, self.rule.credit(reward, self._rng))
@@ -105,9 +103,7 @@ class PhasedPolicy(Policy):
         return f"phase {now.w}, sub-phase {now.j} of {h0}, pull {done} of {now.b}"
 
     def _pack(self) -> bytes:
-        return _PLACE.pack(
-            self._now.w, self._now.j, self._start_position, self._has_recommended
-        )
+        return _PLACE.pack(self._now.w, self._now.j, self._start_position, self._has_recommended)
 
     def _unpack(self, reader: Reader) -> None:
         w, j, start, recommended = (int(value) for value in reader.take(_PLACE))

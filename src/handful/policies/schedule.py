@@ -11,7 +11,7 @@ Departure from the printed pseudo-code, which can leave arms out of a phase: the
 phase are all arms but the incumbent that the phase *started* with, in the shuffled order. Then each
 phase puts every arm in memory in exactly h0 sub-phases, as the paper's lemma on h0 says.
 
-The functions are compiled by the simulator as they stand; online, a policy walks the same generator.
+The simulator compiles these functions as they stand; online, a policy walks the same generator.
 """
 
 from __future__ import annotations
@@ -62,5 +62,5 @@ def pulls_before(K: int, M: int, w: int, j: int) -> int:
     """How many pulls all sub-phases before sub-phase j of phase w take together."""
     if M >= K:
         return 0
-    b1 = M * (M + 2)
-    return b1 * ((2 ** (w - 1) - 1) * sub_phases(K, M) + 2 ** (w - 1) * (j - 1))
+    doubled = 1 << (w - 1)
+    return M * (M + 2) * ((doubled - 1) * sub_phases(K, M) + doubled * (j - 1))

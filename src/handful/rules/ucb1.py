@@ -15,7 +15,7 @@ from handful.rules.base import BonusRule
 
 
 def growth(t: int, eta: float) -> float:
-    """eta sqrt(2 ln t)."""
+    """Eta sqrt(2 ln t)."""
     return eta * math.sqrt(2.0 * math.log(t))
 
 

@@ -20,7 +20,7 @@ from handful.rng import stream
 from handful.shuffle import Shuffle
 from handful.simulate.kernels import phased
 from handful.simulate.kernels.world import Batch, World
-from handful.simulate.outcome import Outcome, Stays
+from handful.simulate.outcome import Outcome, Stays, joined
 from handful.simulate.plan import FEW_ARMS, Cell
 from handful.simulate.seeds import policy_seed, reward_stream, tape_key
 
@@ -65,7 +65,7 @@ def simulate_runs(
         _run_batch(cell, batch, len(runs), workers, progress, before)
         done += len(runs) * cell.horizon
         outcomes.append(_outcome(cell, batch, len(runs)))
-    return _joined(outcomes)
+    return joined(outcomes)
 
 
 def _run_batch(
@@ -124,9 +124,7 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
     slots = min(cell.memory, world.n_arms)
     return Batch(
         choices=np.array([stream("choices", seed) for seed in seeds], dtype=np.uint64),
-        rewards=np.array(
-            [reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64
-        ),
+        rewards=np.array([reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64),
         order=np.array([shuffle[1:] for shuffle in shuffles], dtype=np.uint64),
         tape=np.array([tape_key(cell.seed, run) for run in runs], dtype=np.uint64),
         on_tape=cell.tape,
@@ -165,14 +163,3 @@ def _outcome(cell: Cell, batch: Batch, runs: int) -> Outcome:
             for r in range(runs)
         ]
     return Outcome(batch.regret, batch.pulls if batch.pulls.shape[1] else None, stays)
-
-
-def _joined(outcomes: list[Outcome]) -> Outcome:
-    first = outcomes[0]
-    return Outcome(
-        np.concatenate([outcome.regret for outcome in outcomes]),
-        None
-        if first.pulls is None
-        else np.concatenate([o.pulls for o in outcomes if o.pulls is not None]),
-        None if first.stays is None else [stay for o in outcomes for stay in o.stays or []],
-    )

@@ -32,3 +32,14 @@ class Stays:
     """[stay, slot]"""
     recommended: NDArray[np.int64]
     """The arm carried over at the end."""
+
+
+def joined(outcomes: list[Outcome]) -> Outcome:
+    """The runs of several batches as one."""
+    pulls = [outcome.pulls for outcome in outcomes if outcome.pulls is not None]
+    stays = [stay for outcome in outcomes for stay in outcome.stays or []]
+    return Outcome(
+        np.concatenate([outcome.regret for outcome in outcomes]),
+        np.concatenate(pulls) if pulls else None,
+        stays or None,
+    )

@@ -17,7 +17,7 @@ SPLIT = 134217729.0
 
 @use
 def times(n: float, gap: float) -> tuple[float, float]:
-    """n * gap as a pair."""
+    """N * gap as a pair."""
     product = n * gap
     c = SPLIT * n
     n1 = c - (c - n)

@@ -1,9 +1,9 @@
 """Algorithm 1 as a kernel: whole runs, the schedule and the rule compiled from their own sources.
 
 A run walks `policies.schedule`; a sub-phase is cut into segments that end at the times of the grid;
-a segment is a loop over pulls. `segment_of_bonus` serves rules of the form mean + growth(t) width(n)
-with both factors tabulated as they are needed (a table entry is the rule's own value, so no bit of a
-score changes); `segment_of_index` serves any rule by calling its score.
+a segment is a loop over pulls. `_segment_of_bonus` serves rules of the form mean + growth width,
+both factors tabulated as they are needed (an entry is the rule's own value, so no bit of a score
+changes); `_segment_of_index` serves any rule by calling its score.
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ from handful.policies import schedule as phases
 from handful.rules import BonusRule, Rule, recommend
 from handful.simulate.kernels.exact import plus, times
 from handful.simulate.kernels.jit import kernel, use
-from handful.simulate.kernels.world import Batch, Floats, Ints, Words, World, reward, tape_uniform
+from handful.simulate.kernels.world import (
+    Batch,
+    Floats,
+    Ints,
+    Words,
+    World,
+    as_int,
+    as_word,
+    reward,
+    tape_uniform,
+)
 
 for _function in (phases.schedule, phases.sub_phases, phases.challenger, recommend.most_played):
     use(_function)
@@ -58,12 +68,12 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
         mus = np.zeros(m_max)
         centres = np.zeros(m_max)
         gaps = np.zeros(m_max)
-        n = np.zeros(m_max, dtype=np.int64)
+        n: Ints = np.zeros(m_max, dtype=np.int64)
         s = np.zeros(m_max)
         hat = np.zeros(m_max)
         wide = np.zeros(m_max)
         state = np.zeros(2, dtype=np.uint64)
-        k = np.uint64(K)
+        k = as_word(K)
         for r in range(first, last):
             rows, columns, rounds, key = batch.order[r]
             choices = batch.choices[r]
@@ -74,20 +84,20 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
             t = 0
             g = 0
             stay = 0
-            start = np.int64(0)
-            incumbent = np.int64(shuffle.forward(np.uint64(0), k, rows, columns, rounds, key))
+            start = as_int(0)
+            incumbent = as_int(shuffle.forward(as_word(0), k, rows, columns, rounds, key))
             for now in phases.schedule(K, M, 1, 1):
                 if now.j == 1 and now.w > 1:
-                    start = np.int64(
-                        shuffle.backward(np.uint64(incumbent), k, rows, columns, rounds, key)
+                    start = as_int(
+                        shuffle.backward(as_word(incumbent), k, rows, columns, rounds, key)
                     )
                 m = now.hi - now.lo + 1
                 for i in range(m):
                     arm = incumbent
                     if i > 0:
                         position = phases.challenger(now.lo + i - 1, start)
-                        arm = np.int64(
-                            shuffle.forward(np.uint64(position), k, rows, columns, rounds, key)
+                        arm = as_int(
+                            shuffle.forward(as_word(position), k, rows, columns, rounds, key)
                         )
                     arms[i] = arm
                     mus[i] = means.mean_of(world.kind, arm, K, world.alpha, world.listed)
@@ -102,7 +112,8 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
                     until = min(end, batch.grid[g])
                     segment(
                         until - t, t - began, t, m, b, eta, n, s, hat, wide, arms, mus, centres,
-                        choices, state, world.law, world.spread, batch.on_tape, tape, growths, widths, marks,
+                        choices, state, world.law, world.spread, batch.on_tape, tape,
+                        growths, widths, marks,
                     )  # fmt: skip
                     t = until
                     if t == batch.grid[g]:

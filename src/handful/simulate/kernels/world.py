@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from handful import rng, shuffle
 from handful.instances import Instance, laws, means
 from handful.simulate.kernels.jit import use
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Words: TypeAlias = NDArray[np.uint64]
+# Arrays and 64-bit numbers as kernels see them. Inside a kernel Numba does the typing, from the
+# arguments; to mypy they are anything, so that plain functions of int and float can be called.
+Floats: TypeAlias = Any
+Ints: TypeAlias = Any
+Words: TypeAlias = Any
+as_word: Any = np.uint64
+as_int: Any = np.int64
 
 for _function in (
     rng.mix,
@@ -71,9 +74,9 @@ class Batch(NamedTuple):
     """The runs of one kernel call, one row each, and what they leave behind.
 
     Streams: `choices` and `rewards` are generators, `order` the shuffle (rows, columns, rounds and
-    key), `tape` the key of the reward tape (used when `on_tape`). Results: regret at each time of `grid`; pulls by arm,
-    and which arms were in memory when, where those arrays are not empty. `progress` counts pulls;
-    a kernel stops soon after `stop[0]` is set.
+    key), `tape` the key of the reward tape (used when `on_tape`). Results: regret at each time of
+    `grid`; pulls by arm, and which arms were in memory when, where those arrays are not empty.
+    `progress` counts pulls; a kernel stops soon after `stop[0]` is set.
     """
 
     choices: Words
@@ -95,7 +98,7 @@ class Batch(NamedTuple):
 @use
 def tape_uniform(key: int, t: int, arm: int) -> float:
     """The uniform number in cell (t, arm) of a tape: the first that `reward` draws there."""
-    word = rng.tape_word(key, np.uint64(t), np.uint64(arm))
+    word = rng.tape_word(key, as_word(t), as_word(arm))
     return rng.unit(rng.mix((word + rng.GOLDEN) & rng.MASK))
 
 
@@ -106,8 +109,8 @@ def reward(
 ) -> float:  # fmt: skip
     """The reward of an arm at pull t (from 0): from the tape, or the stream's next."""
     if on_tape:
-        state[0] = rng.tape_word(key, np.uint64(t), np.uint64(arm))
-        state[1] = np.uint64(rng.GOLDEN)
+        state[0] = rng.tape_word(key, as_word(t), as_word(arm))
+        state[1] = as_word(rng.GOLDEN)
     # Straight to the commonest law: a call of `draw` costs more than all else in a pull.
     if law == laws.BERNOULLI:
         return laws.bernoulli(mean, state)

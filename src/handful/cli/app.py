@@ -1,0 +1,67 @@
+"""The group of commands, loaded one by one, and how errors leave the program."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from handful import __version__
+from handful.errors import HandfulError, UnknownNameError
+
+COMMANDS = {
+    "run": "Simulate policies on instances and print their regret.",
+    "policies": "List the policies, what they need and where they come from.",
+    "paper": "Reproduce the paper's figures.",
+    "doctor": "Check that this installation works.",
+}
+
+
+class LazyGroup(click.Group):
+    """Knows the commands by name and one line; imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order that people need them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"handful.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A command, or an error that names the nearest ones."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(str(UnknownNameError("command", args[0], COMMANDS)))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; an error of ours is one line and exit code 2, an interrupt is exit code 130."""
+        try:
+            return super().invoke(ctx)
+        except HandfulError as error:
+            raise click.UsageError(str(error)) from None
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            ctx.exit(130)
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="handful %(version)s")
+def app() -> None:
+    r"""Bandits that only ever remember a handful of arms.
+
+    \b
+    handful run --policy ucb-m --memory 2 --instance linear:100 --horizon 1e6
+    handful paper
+    """

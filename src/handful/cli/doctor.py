@@ -1,0 +1,81 @@
+"""`handful doctor`: does this installation work, and how fast?"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from contextlib import suppress
+from importlib import metadata
+
+import click
+
+from handful import __version__
+
+PACKAGES = ("numba", "numpy", "polars", "matplotlib", "rich", "click", "pandas")
+OPTIONAL = ("pandas",)
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def command(as_json: bool) -> None:
+    """Check that this installation works.
+
+    Prints versions and where kernels are kept, runs both engines on one reward tape and compares
+    them bit for bit, and measures the compiled engine. Exits with 1 if anything is wrong.
+    """
+    report: dict[str, object] = {
+        "handful": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+    }
+    problems: list[str] = []
+    for package in PACKAGES:
+        try:
+            report[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            report[package] = None
+            if package not in OPTIONAL:
+                problems.append(f"{package} is missing: pip install 'handful[sim]'")
+    if not problems:
+        _check_engines(report, problems)
+    report["problems"] = problems
+    if as_json:
+        click.echo(json.dumps(report))
+    else:
+        for key, value in report.items():
+            if key != "problems":
+                click.echo(f"{key:<18} {'not installed' if value is None else value}")
+        for problem in problems:
+            click.echo(f"problem: {problem}", err=True)
+        click.echo("all is well" if not problems else f"{len(problems)} problem(s)")
+    sys.exit(bool(problems))
+
+
+def _check_engines(report: dict[str, object], problems: list[str]) -> None:
+    from handful.simulate import simulate
+    from handful.simulate.kernels.jit import cache_folder
+
+    folder = cache_folder()
+    report["kernel cache"] = str(folder)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        problems.append(
+            f"kernels cannot be kept in {folder}, so every process compiles them again: "
+            "set HANDFUL_CACHE_DIR to a folder that can be written to"
+        )
+    for policy in ("ucb-m", "moss-m", "ts-m"):
+        a, b = (
+            simulate(policy, "linear:20", memory=3, horizon=2000, runs=2, tape=True, engine=engine)
+            for engine in ("python", "compiled")
+        )
+        same = a.curve.per_run.tolist() == b.curve.per_run.tolist()
+        report[f"{policy} engines"] = "agree" if same else "differ"
+        if not same:
+            problems.append(f"the engines differ on {policy}: please report this")
+    timed = simulate("ucb-m", "linear:100", memory=2, horizon=10**6, runs=4, n_jobs=1)
+    rate = timed.settings["pulls_per_second"]
+    report["pulls per second"] = f"{rate / 1e6:.0f} million (ucb-m, M = 2, one core)"

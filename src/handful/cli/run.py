@@ -1,0 +1,152 @@
+"""`handful run`: simulate a grid of policies, memories, instances and horizons."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+
+import click
+
+from handful.cli.show import number, progress, table
+from handful.errors import SettingError
+from handful.simulate import Cell, Result, cell, run_cell, write_parquet
+from handful.simulate.plan import ENGINES, parse_policy
+
+
+@click.command("run")
+@click.option(
+    "--policy", "-p", "policies", multiple=True, required=True, metavar="NAME",
+    help="A policy, as `handful policies` lists them; settings may follow: ucb-m:eta=0.2. "
+    "Repeat for a grid.",
+)  # fmt: skip
+@click.option(
+    "--memory", "-m", "memories", type=number, multiple=True, required=True,
+    help="M, how many arms may have statistics. Repeat for a grid.",
+)  # fmt: skip
+@click.option(
+    "--instance", "-i", "instances", multiple=True, required=True, metavar="SPEC",
+    help="linear:K, power:K:ALPHA, bernoulli:P,P,..., B_L:K, B_0.3:K; a reward law after a plus: "
+    "linear:100+beta, +uniform, +constant, +truncnorm:0.1. Repeat for a grid.",
+)  # fmt: skip
+@click.option(
+    "--horizon", "-T", "horizons", type=number, multiple=True, required=True,
+    help="Pulls per run, such as 1e6. Repeat for a grid.",
+)  # fmt: skip
+@click.option("--runs", "-r", type=number, default=100, show_default=True, help="Independent runs.")
+@click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any whole number.")
+@click.option("--eta", type=float, help="Scale of the exploration bonus of policies that have one.")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default="auto", show_default=True,
+    help="python: the policy object itself, pull by pull; compiled: the same choices, much faster.",
+)  # fmt: skip
+@click.option("--tape", is_flag=True, help="The same reward tape for all policies.")
+@click.option("--record", is_flag=True, help="Keep which arms were in memory when (in --out).")
+@click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list, one object a cell.")
+@click.option(
+    "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), metavar="X.parquet",
+    help="Write all runs to a Parquet file.",
+)  # fmt: skip
+def command(
+    policies: tuple[str, ...],
+    memories: tuple[int, ...],
+    instances: tuple[str, ...],
+    horizons: tuple[int, ...],
+    runs: int,
+    seed: int,
+    eta: float | None,
+    engine: str,
+    tape: bool,
+    record: bool,
+    n_jobs: int | None,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    r"""Simulate policies on instances and print their regret.
+
+    \b
+    handful run -p ucb-m -p moss-m -m 2 -m 10 -i linear:100 -T 1e6 --runs 20
+    """
+    _check_out(out)
+    shared = {"eta": eta}
+    cells = [
+        cell(policy, instance, memory, horizon, runs, seed, tape, record, settings)
+        for policy in policies
+        for settings in [_accepted(policy, shared)]
+        for memory in memories
+        for instance in instances
+        for horizon in horizons
+    ]
+    _check_used(cells, shared)
+    results = _run(cells, engine, n_jobs or os.cpu_count() or 1)
+    if out is not None:
+        write_parquet(results, out)
+    if as_json:
+        click.echo(json.dumps([result.to_dict() for result in results]))
+    else:
+        _print(results)
+
+
+def _run(cells: list[Cell], engine: str, n_jobs: int) -> list[Result]:
+    total = sum(planned.horizon * planned.runs for planned in cells)
+    before = 0
+    results = []
+    with progress(total, "starting") as show:
+        for planned in cells:
+
+            def step(done: int, planned: Cell = planned, before: int = before) -> None:
+                show(before + done, planned.id)
+
+            def compiling(before: int = before) -> None:
+                show(before, "loading kernels (compiled once, then kept)")
+
+            results.append(
+                run_cell(planned, engine=engine, n_jobs=n_jobs, progress=step, on_compile=compiling)
+            )
+            before += planned.horizon * planned.runs
+    return results
+
+
+def _print(results: list[Result]) -> None:
+    heads = ("policy", "instance", "M", "horizon", "runs", "regret", "± s.e.", "median", "Mpulls/s")
+    rows = []
+    for result in results:
+        s, regret = result.settings, result.regret
+        rows.append(
+            (
+                s["label"],
+                s["instance"],
+                str(s["memory"]),
+                f"{s['horizon']:,}",
+                str(s["runs"]),
+                f"{regret.mean:,.1f}",
+                "-" if math.isnan(regret.sem) else f"{regret.sem:,.1f}",
+                f"{regret.median:,.1f}",
+                f"{s['pulls_per_second'] / 1e6:,.1f}",
+            )
+        )
+    table(heads, rows, left=2)
+
+
+def _accepted(policy: str, shared: dict[str, float | None]) -> dict[str, float | None]:
+    """Of the settings given for the whole grid, those that this policy has."""
+    known = parse_policy(policy)[0].settings
+    return {key: value for key, value in shared.items() if key in known}
+
+
+def _check_used(cells: list[Cell], shared: dict[str, float | None]) -> None:
+    for key, value in shared.items():
+        if value is not None and not any(key in planned.settings for planned in cells):
+            names = ", ".join(sorted({planned.policy.name for planned in cells}))
+            raise SettingError(f"--{key} was given, but no policy of the grid has it: {names}")
+
+
+def _check_out(out: Path | None) -> None:
+    if out is None:
+        return
+    if out.suffix != ".parquet":
+        raise SettingError(f"--out {out}: give a name that ends in .parquet")
+    if not out.absolute().parent.is_dir():
+        raise SettingError(f"--out {out}: there is no folder {out.parent}")

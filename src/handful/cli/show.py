@@ -1,0 +1,67 @@
+"""What the commands share: numbers on the command line, progress, tables.
+
+Data goes to standard output, plain when it is not a terminal; progress goes to standard error, and
+only to a terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import click
+
+from handful.errors import SettingError
+from handful.simulate.plan import whole
+
+
+def number(text: str | int) -> int:
+    """A whole number on the command line, also written 1e6 or 1_000_000."""
+    if isinstance(text, int):
+        return text
+    try:
+        plain = text.strip().replace("_", "")
+        return int(plain) if plain.lstrip("+-").isdigit() else whole("it", float(plain), 2**63)
+    except (ValueError, SettingError):
+        raise click.BadParameter(f"{text!r} is not a whole number (1000000 or 1e6)") from None
+
+
+@contextmanager
+def progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
+    """A bar on a terminal, nothing elsewhere. Call with (pulls done, what is being done)."""
+    if not sys.stderr.isatty():
+        yield lambda done, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done, text: bar.update(task, completed=done, description=text)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+    """A table: drawn on a terminal, tab-separated in a pipe. The first `left` columns are text."""
+    if not sys.stdout.isatty():
+        for row in (heads, *rows):
+            click.echo("\t".join(row))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=SIMPLE_HEAD, header_style="bold")
+    for column, head in enumerate(heads):
+        drawn.add_column(head, justify="left" if column < left else "right")
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    Console().print(drawn)
