@@ -10,6 +10,7 @@
     ├── StateError (ValueError)          bytes that are not a policy's state
     │   ├── NewerStateError              ... written by a newer version of handful
     │   └── OtherArmsError               ... of a policy on other arms
+    ├── EngineError (RuntimeError)       a compiled kernel disagrees with the policy itself
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
 A message says what was given, what is allowed and what to do.
@@ -65,6 +66,10 @@ class NewerStateError(StateError):
 
 class OtherArmsError(StateError):
     """A state that belongs to a policy on other arms."""
+
+
+class EngineError(HandfulError, RuntimeError):
+    """A compiled kernel does not make the choices of the policy that it stands for."""
 
 
 class MissingExtraError(HandfulError, ImportError):

@@ -9,16 +9,20 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
+from handful.errors import EngineError
 from handful.policies.base import Policy, order_key, seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import schedule
 from handful.rng import stream
 from handful.shuffle import Shuffle
+from handful.simulate import oracle
 from handful.simulate.kernels import phased
+from handful.simulate.kernels.jit import cache_folder
 from handful.simulate.kernels.world import Batch, World
 from handful.simulate.outcome import Outcome, Stays, joined
 from handful.simulate.plan import FEW_ARMS, Cell
@@ -26,6 +30,8 @@ from handful.simulate.seeds import policy_seed, reward_stream, tape_key
 
 _BATCH = 256
 """Runs whose arrays exist at the same time."""
+_CHECKED_PULLS = 60
+_CHECKED_MEMORY = 4096
 
 
 def supports(cell: Cell) -> bool:
@@ -43,9 +49,22 @@ def follows_algorithm_1(policy: type[Policy]) -> bool:
 
 
 def warm_up(cell: Cell) -> None:
-    """Compile the cell's kernel, or load it from the cache."""
-    tiny = Cell(cell.policy, cell.memory, cell.instance, 1, 1, 0, cell.settings)
-    simulate_runs(tiny, [1], n_jobs=1)
+    """Compile the cell's kernel, or load it, and check its first pulls against the oracle.
+
+    The check costs a millisecond. It is there because a wrong kernel is silent: a cache that was
+    damaged, or a rule of one's own that means something else in Numba than in Python.
+    """
+    tiny = replace(cell, horizon=_CHECKED_PULLS, runs=1, record=False)
+    grid = [_CHECKED_PULLS]
+    fast = simulate_runs(tiny, grid, n_jobs=1)
+    if cell.memory <= _CHECKED_MEMORY:
+        slow = oracle.simulate_run(tiny, 0, grid)
+        if fast.regret[0, 0] != slow.regret[0, 0]:
+            raise EngineError(
+                f"the compiled kernel of {cell.policy.name} does not make the choices of the "
+                f"policy itself: delete {cache_folder()}; if that does not help, the rule means "
+                "something else in Numba than in Python, and engine='python' runs it as it is"
+            )
 
 
 def simulate_runs(

@@ -4,18 +4,26 @@
 schedules, laws and the generator are written once. `kernel` compiles; fastmath stays off (the
 engines agree bit for bit), and the interpreter lock is released, so runs spread over threads.
 
-Numba's own cache looks only at the file of the compiled function, and would serve a stale kernel
-after a change to a rule. Ours lives in a folder named after a hash of all sources that kernels are
-made of.
+Numba's cache has three traps, each of which can serve a wrong kernel without a word:
+
+- It looks only at the file of the compiled function, not at what that calls. Ours lives in a folder
+  named after a hash of all sources that kernels are made of.
+- Functions made by one factory have one name. Two of them that were compiled in two processes and
+  loaded into a third define the same symbols, and one is taken for the other. `named` gives each a
+  name of its own.
+- They also share one index file, which two processes overwrite. Ours has a folder for each kernel.
+
+A kernel of functions from outside this package is not kept, since we cannot see when they change.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +36,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _ROOT = Path(handful.__file__).parent
 _SOURCES = ("rng.py", "shuffle.py", "rules", "policies", "instances", "simulate/kernels")
+_OWN = "own"
+_counter = count()
 _used: set[Callable[..., Any]] = set()
 
 
@@ -39,17 +49,32 @@ def use(function: F) -> F:
     return function
 
 
-def kernel(function: F) -> F:
-    """Compile a function at its first call, or take it from the cache."""
+def family(name: str, parts: Iterable[Callable[..., Any]]) -> str:
+    """A name for all functions of a kernel that is made from `parts`, like no other kernel's."""
+    if all(part.__module__.startswith("handful.") for part in parts):
+        return name
+    return f"{_OWN}{next(_counter)}_{name}"
+
+
+def named(function: F, role: str, kin: str) -> F:
+    """Give a function that a factory made a name of its own, for the linker."""
+    function.__name__ = function.__qualname__ = f"{role}_{kin}"
+    return use(function)
+
+
+def kernel(function: F, kin: str) -> F:
+    """Compile a function at its first call, or take it from the cache. `kin` as from `family`."""
+    function.__name__ = function.__qualname__ = f"kernel_{kin}"
     compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
-    try:
-        compiled.enable_caching()
-    except (RuntimeError, OSError):
-        pass  # No folder to write to: the kernels are compiled again in each process.
-    finally:
-        numba.config.CACHE_DIR = before
+    if not kin.startswith(_OWN):
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(cache_folder() / kin)
+        try:
+            compiled.enable_caching()
+        except (RuntimeError, OSError):
+            pass  # No folder to write to: the kernels are compiled again in each process.
+        finally:
+            numba.config.CACHE_DIR = before
     result: F = compiled
     return result
 

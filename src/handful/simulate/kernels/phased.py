@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from handful import rng, shuffle
 from handful.instances import laws, means
 from handful.policies import schedule as phases
-from handful.rules import BonusRule, Rule, recommend
+from handful.rules import BonusRule, IndexRule, Rule, recommend
 from handful.simulate.kernels.exact import plus, times
-from handful.simulate.kernels.jit import kernel, use
+from handful.simulate.kernels.jit import family, kernel, named, use
 from handful.simulate.kernels.world import (
     Batch,
     Floats,
@@ -47,8 +46,12 @@ def tables() -> tuple[Floats, Floats, Ints]:
 @cache
 def phased_kernel(rule: Rule) -> Callable[..., None]:
     """The kernel of Algorithm 1 with this rule."""
-    segment = _segment_of_bonus(rule) if isinstance(rule, BonusRule) else _segment_of_index(rule)
-    use(segment)
+    if isinstance(rule, BonusRule):
+        kin = family(f"phased_{rule.name}", (rule.growth, rule.width))
+        segment = _segment_of_bonus(rule, kin)
+    else:
+        kin = family(f"phased_{rule.name}", (rule.score, rule.credit))
+        segment = _segment_of_index(rule, kin)
 
     def run(
         first: int,
@@ -141,14 +144,14 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
                 if t >= T:
                     break
 
-    return kernel(run)
+    return kernel(run, kin)
 
 
-def _segment_of_bonus(rule: BonusRule) -> Callable[..., None]:
+def _segment_of_bonus(rule: BonusRule, kin: str) -> Callable[..., None]:
     growth = use(rule.growth)
     width = use(rule.width)
     uses_budget = rule.width_uses_budget
-    pair = use(_bernoulli_pair(rule))
+    pair = _bernoulli_pair(rule, kin)
 
     def segment(
         length: int, t: int, clock: int, m: int, b: int, eta: float,
@@ -202,10 +205,10 @@ def _segment_of_bonus(rule: BonusRule) -> Callable[..., None]:
             clock += 1
         marks[1] = known
 
-    return segment
+    return named(segment, "segment", kin)
 
 
-def _bernoulli_pair(rule: BonusRule) -> Callable[..., int]:
+def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., int]:
     """The same loop for two arms and Bernoulli rewards, all in registers.
 
     The branch on the better arm lets the processor run ahead on its guess of the choice; with the
@@ -270,10 +273,10 @@ def _bernoulli_pair(rule: BonusRule) -> Callable[..., int]:
         wide[0], wide[1] = wide0, wide1
         return known
 
-    return pair
+    return named(pair, "pair", kin)
 
 
-def _segment_of_index(rule: Any) -> Callable[..., None]:
+def _segment_of_index(rule: IndexRule, kin: str) -> Callable[..., None]:
     score_of = use(rule.score)
     credit = use(rule.credit)
     tries_each_first = rule.tries_each_first
@@ -303,4 +306,4 @@ def _segment_of_index(rule: Any) -> Callable[..., None]:
             t += 1
             clock += 1
 
-    return segment
+    return named(segment, "segment", kin)
