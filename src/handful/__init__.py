@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from handful.arms import FiniteArms
-from handful.errors import HandfulError
+from handful.errors import HandfulError, MissingExtraError
 from handful.policies import MOSSM, POLICIES, TSM, UCBM, PhasedPolicy, Policy, from_bytes, policy
 from handful.rules import BonusRule, IndexRule
 
 if TYPE_CHECKING:
-    from handful.simulate import Result, simulate
+    from handful.simulation import Result, simulate
 
 __version__ = "0.1.0"
 
@@ -45,7 +45,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # The simulator is loaded when first asked for: it needs packages that online use does not.
     if name in ("Result", "simulate"):
-        import handful.simulate as simulation
-
+        try:
+            from handful import simulation
+        except ImportError as error:
+            raise MissingExtraError("the simulator", str(error.name), "sim") from None
         return getattr(simulation, name)
     raise AttributeError(f"module 'handful' has no attribute {name!r}")

@@ -21,4 +21,7 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(1)
-    app(prog_name="handful")
+    try:
+        app(prog_name="handful")
+    except KeyboardInterrupt:  # before the command itself could catch it
+        sys.exit(130)

@@ -59,7 +59,7 @@ class LazyGroup(click.Group):
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="handful %(version)s")
 def app() -> None:
-    r"""Bandits that only ever remember a handful of arms.
+    """Bandits that only ever remember a handful of arms.
 
     \b
     handful run --policy ucb-m --memory 2 --instance linear:100 --horizon 1e6

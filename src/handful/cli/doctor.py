@@ -55,8 +55,8 @@ def command(as_json: bool) -> None:
 
 
 def _check_engines(report: dict[str, object], problems: list[str]) -> None:
-    from handful.simulate import simulate
-    from handful.simulate.kernels.jit import cache_folder
+    from handful.simulation import simulate
+    from handful.simulation.kernels.jit import cache_folder
 
     folder = cache_folder()
     report["kernel cache"] = str(folder)

@@ -10,8 +10,8 @@ from handful.cli.show import number, progress
 from handful.paper import figures
 from handful.paper.experiments import FIGURES
 from handful.paper.store import Store
-from handful.simulate.plan import Cell, whole
-from handful.simulate.plot import save
+from handful.simulation.plan import Cell, whole
+from handful.simulation.plot import save
 
 
 @click.command("paper")
@@ -27,7 +27,7 @@ from handful.simulate.plot import save
 def command(
     names: tuple[str, ...], runs: int, seed: int, n_jobs: int | None, fresh: bool, out: Path
 ) -> None:
-    r"""Reproduce the paper's figures.
+    """Reproduce the paper's figures.
 
     \b
     fig1  K = 100, M = 2: regret of each policy on three instances

@@ -11,8 +11,8 @@ import click
 
 from handful.cli.show import number, progress, table
 from handful.errors import SettingError
-from handful.simulate import Cell, Result, cell, run_cell, write_parquet
-from handful.simulate.plan import ENGINES, parse_policy
+from handful.simulation import Cell, Result, cell, run_cell, write_parquet
+from handful.simulation.plan import ENGINES, parse_policy
 
 
 @click.command("run")
@@ -64,7 +64,7 @@ def command(
     as_json: bool,
     out: Path | None,
 ) -> None:
-    r"""Simulate policies on instances and print their regret.
+    """Simulate policies on instances and print their regret.
 
     \b
     handful run -p ucb-m -p moss-m -m 2 -m 10 -i linear:100 -T 1e6 --runs 20

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import click
 
 from handful.errors import SettingError
-from handful.simulate.plan import whole
+from handful.simulation.plan import whole
 
 
 def number(text: str | int) -> int:

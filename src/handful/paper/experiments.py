@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from handful.simulate.plan import Cell, cell
+from handful.simulation.plan import Cell, cell
 
 HORIZON = 10**6
 HORIZONS = (10**4, 10**5, 10**6)

@@ -9,10 +9,10 @@ import numpy as np
 
 from handful.paper.experiments import HORIZONS, MEMORIES, SWEPT, TITLES, Comparison, Sweep
 from handful.paper.store import key
-from handful.simulate import Result
-from handful.simulate.plan import cell
-from handful.simulate.plot import PALETTE, figure, plot_regret
-from handful.simulate.result import Estimate
+from handful.simulation import Result
+from handful.simulation.plan import cell
+from handful.simulation.plot import PALETTE, figure, plot_regret
+from handful.simulation.result import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,9 +32,11 @@ def _comparison(name: str, experiment: Comparison, results: Results, runs: int) 
     count = len(experiment.instances)
     rows = 3 if experiment.pulls_by_arm else 2
     made, axes = figure(rows, count, 4.2 * count, 3.0 * rows, squeeze=False)
+    means = [r.regret.mean for r in results.values()]
     for column, instance in enumerate(experiment.instances):
         mine = [r for r in results.values() if r.settings["instance"] == instance]
         _bars(axes[0][column], mine)
+        axes[0][column].set_ylim(min(means) / 3, max(means) * 2.2)
         axes[0][column].set_title(TITLES[instance])
         plot_regret(mine, axes[1][column], memory=False)
         if experiment.pulls_by_arm:
@@ -49,17 +51,15 @@ def _comparison(name: str, experiment: Comparison, results: Results, runs: int) 
 
 def _bars(ax: Axes, results: list[Result]) -> None:
     places = np.arange(len(results))
-    means = [r.regret.mean for r in results]
     ax.bar(
         places,
-        means,
+        [r.regret.mean for r in results],
         yerr=[np.nan_to_num(r.regret.sem) for r in results],
         color=PALETTE[: len(results)],
         width=0.62,
         capsize=3,
     )
     ax.set_yscale("log")
-    ax.set_ylim(min(means) / 3, max(means) * 2.2)
     ax.set_xticks(places, [r.settings["label"] for r in results])
     ax.grid(axis="x", visible=False)
     ax.set_ylabel("regret")

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from handful.errors import SettingError
-from handful.simulate import Cell, Result, read_parquet, run_cell
+from handful.simulation import Cell, Result, read_parquet, run_cell
 
 Report = Callable[[int, str], None]
 

@@ -58,8 +58,8 @@ class Policy(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    summary: ClassVar[str]
-    citation: ClassVar[str]
+    summary: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
     settings: ClassVar[Mapping[str, Setting]] = {}
 
     def __init__(

@@ -11,9 +11,9 @@ import numpy as np
 
 from handful.policies.base import Policy
 from handful.rng import GOLDEN, State, tape_word
-from handful.simulate.outcome import Outcome, Stays
-from handful.simulate.plan import FEW_ARMS, Cell
-from handful.simulate.seeds import policy_seed, reward_stream, tape_key
+from handful.simulation.outcome import Outcome, Stays
+from handful.simulation.plan import FEW_ARMS, Cell
+from handful.simulation.seeds import policy_seed, reward_stream, tape_key
 
 
 class ExactSum:

@@ -8,7 +8,7 @@ import numpy as np
 
 from handful import rng, shuffle
 from handful.instances import Instance, laws, means
-from handful.simulate.kernels.jit import use
+from handful.simulation.kernels.jit import use
 
 # Arrays and 64-bit numbers as kernels see them. Inside a kernel Numba does the typing, from the
 # arguments; to mypy they are anything, so that plain functions of int and float can be called.

@@ -28,14 +28,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core.errors import NumbaError as CompileError
 from numba.extending import register_jitable
 
 import handful
 
+__all__ = ["CompileError", "cache_folder", "family", "kernel", "named", "use"]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ROOT = Path(handful.__file__).parent
-_SOURCES = ("rng.py", "shuffle.py", "rules", "policies", "instances", "simulate/kernels")
+_SOURCES = ("rng.py", "shuffle.py", "rules", "policies", "instances", "simulation/kernels")
 _OWN = "own"
 _counter = count()
 _used: set[Callable[..., Any]] = set()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError
-from handful.simulate.outcome import Outcome, Stays
+from handful.simulation.outcome import Outcome, Stays
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,7 +169,7 @@ class Result:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Regret over time with a 95% confidence band."""
-        from handful.simulate.plot import plot_regret
+        from handful.simulation.plot import plot_regret
 
         return plot_regret([self], ax)
 

@@ -20,13 +20,13 @@ from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import schedule
 from handful.rng import stream
 from handful.shuffle import Shuffle
-from handful.simulate import oracle
-from handful.simulate.kernels import phased
-from handful.simulate.kernels.jit import cache_folder
-from handful.simulate.kernels.world import Batch, World
-from handful.simulate.outcome import Outcome, Stays, joined
-from handful.simulate.plan import FEW_ARMS, Cell
-from handful.simulate.seeds import policy_seed, reward_stream, tape_key
+from handful.simulation import oracle
+from handful.simulation.kernels import phased
+from handful.simulation.kernels.jit import CompileError, cache_folder
+from handful.simulation.kernels.world import Batch, World
+from handful.simulation.outcome import Outcome, Stays, joined
+from handful.simulation.plan import FEW_ARMS, Cell
+from handful.simulation.seeds import policy_seed, reward_stream, tape_key
 
 _BATCH = 256
 """Runs whose arrays exist at the same time."""
@@ -56,7 +56,13 @@ def warm_up(cell: Cell) -> None:
     """
     tiny = replace(cell, horizon=_CHECKED_PULLS, runs=1, record=False)
     grid = [_CHECKED_PULLS]
-    fast = simulate_runs(tiny, grid, n_jobs=1)
+    try:
+        fast = simulate_runs(tiny, grid, n_jobs=1)
+    except CompileError as error:
+        raise EngineError(
+            f"the rule of {cell.policy.name} cannot be compiled: it may use arithmetic, math and "
+            f"handful.rng only; engine='python' runs it as it is. Numba says: {error}"
+        ) from None
     if cell.memory <= _CHECKED_MEMORY:
         slow = oracle.simulate_run(tiny, 0, grid)
         if fast.regret[0, 0] != slow.regret[0, 0]:

@@ -17,10 +17,10 @@ from typing import Any
 from handful.errors import MissingExtraError, SettingError
 from handful.instances import Instance
 from handful.policies.base import Policy, check_settings
-from handful.simulate import oracle
-from handful.simulate.outcome import Outcome, joined
-from handful.simulate.plan import Cell, cell, check_engine, log_grid, whole
-from handful.simulate.result import Result, read_parquet, write_parquet
+from handful.simulation import oracle
+from handful.simulation.outcome import Outcome, joined
+from handful.simulation.plan import Cell, cell, check_engine, log_grid, whole
+from handful.simulation.result import Result, read_parquet, write_parquet
 
 __all__ = ["Cell", "Result", "cell", "read_parquet", "run_cell", "simulate", "write_parquet"]
 
@@ -77,7 +77,7 @@ def run_cell(
     grid = log_grid(planned.horizon)
     began = time.perf_counter()
     if chosen == "compiled":
-        from handful.simulate import compiled
+        from handful.simulation import compiled
 
         if on_compile is not None:
             on_compile()
@@ -95,7 +95,7 @@ def _choose_engine(planned: Cell, engine: str) -> str:
     if engine == "python":
         return engine
     try:
-        from handful.simulate import compiled
+        from handful.simulation import compiled
     except ImportError as error:
         raise MissingExtraError(
             "the compiled engine (engine='python' runs without it)", str(error.name), "sim"

@@ -17,9 +17,9 @@ from handful import rng, shuffle
 from handful.instances import laws, means
 from handful.policies import schedule as phases
 from handful.rules import BonusRule, IndexRule, Rule, recommend
-from handful.simulate.kernels.exact import plus, times
-from handful.simulate.kernels.jit import family, kernel, named, use
-from handful.simulate.kernels.world import (
+from handful.simulation.kernels.exact import plus, times
+from handful.simulation.kernels.jit import family, kernel, named, use
+from handful.simulation.kernels.world import (
     Batch,
     Floats,
     Ints,

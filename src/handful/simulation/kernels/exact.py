@@ -4,12 +4,12 @@ Regret is a sum of (number of pulls) x (gap). A pair (high, low) of doubles carr
 holds such sums without any rounding for gaps above 10^-9 and horizons below 10^12; `high` is then
 the correctly rounded regret, whatever the order of the additions. Products and sums as in T. J.
 Dekker, "A floating-point technique for extending the available precision", Numerische Mathematik
-18, 1971. The slow twin is `handful.simulate.oracle.ExactSum`.
+18, 1971. The slow twin is `handful.simulation.oracle.ExactSum`.
 """
 
 from __future__ import annotations
 
-from handful.simulate.kernels.jit import use
+from handful.simulation.kernels.jit import use
 
 SPLIT = 134217729.0
 """2^27 + 1, which splits a double into two halves."""

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handful.rules import MOSS, choose
+
+steady = settings(derandomize=True, deadline=None)
+
+
+def score(n: int, s: float, b: int, m: int) -> float:
+    return MOSS.score(n, s, 99, b, m, math.nan, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("n", "s", "b", "m", "by_hand"),
+    [
+        # 1/2 + sqrt(ln(80 / (2 * 4)) / 4) = 1/2 + sqrt(ln 10 / 4)
+        (4, 2.0, 80, 2, 0.5 + 0.7587135646925833),
+        # 1 + sqrt(ln(8 / 2))
+        (1, 1.0, 8, 2, 1.0 + 1.1774100225154747),
+        # an arm that had exactly its share b/m has no bonus
+        (4, 1.0, 8, 2, 0.25),
+        # nor has one that had more
+        (7, 1.0, 8, 2, 1.0 / 7.0),
+        # a budget smaller than the number of arms leaves no bonus either
+        (1, 0.5, 3, 10, 0.5),
+    ],
+)
+def test_the_score_is_the_mean_and_the_bonus_by_hand(
+    n: int, s: float, b: int, m: int, by_hand: float
+) -> None:
+    assert score(n, s, b, m) == pytest.approx(by_hand, rel=1e-14)
+
+
+@steady
+@given(st.integers(1, 10**9), st.floats(0, 1), st.integers(1, 10**12), st.integers(1, 10**4))
+def test_the_score_is_the_formula(n: int, mean: float, b: int, m: int) -> None:
+    s = mean * n
+    formula = s / n + math.sqrt(max(math.log(b / (m * n)), 0) / n)
+    assert score(n, s, b, m) == pytest.approx(formula, rel=1e-12)
+
+
+def test_the_time_does_not_count() -> None:
+    assert MOSS.score(3, 1.0, 10, 60, 4, 1.0, [0, 1]) == MOSS.score(3, 1.0, 9, 60, 4, 0.1, [0, 1])
+
+
+def test_no_randomness_is_used() -> None:
+    state = [3, 5]
+    choose(MOSS, [2, 2], [1.0, 0.0], 24, 1.0, state)
+    assert state == [3, 5]

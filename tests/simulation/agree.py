@@ -1,0 +1,30 @@
+"""What it means that two engines, or two ways to run one, agree: to the last bit."""
+
+from __future__ import annotations
+
+from handful.simulation import compiled, plan
+from handful.simulation.oracle import simulate_run
+from handful.simulation.outcome import Outcome, joined
+from handful.simulation.plan import Cell
+
+
+def assert_same(one: Outcome, other: Outcome) -> None:
+    """Equal to the last bit, and the same left out."""
+    assert one.regret.tobytes() == other.regret.tobytes()
+    assert (one.pulls is None) is (other.pulls is None)
+    if one.pulls is not None and other.pulls is not None:
+        assert one.pulls.tolist() == other.pulls.tolist()
+    assert (one.stays is None) is (other.stays is None)
+    for mine, theirs in zip(one.stays or [], other.stays or [], strict=True):
+        assert mine.start.tolist() == theirs.start.tolist()
+        assert mine.arms.tolist() == theirs.arms.tolist()
+        assert mine.pulls.tolist() == theirs.pulls.tolist()
+        assert mine.recommended.tolist() == theirs.recommended.tolist()
+
+
+def assert_engines_agree(cell: Cell) -> None:
+    """Both engines can run the cell, and do so to the same bits."""
+    assert compiled.supports(cell)
+    grid = plan.log_grid(cell.horizon)
+    slow = joined([simulate_run(cell, run, grid) for run in range(cell.runs)])
+    assert_same(compiled.simulate_runs(cell, grid, n_jobs=1), slow)

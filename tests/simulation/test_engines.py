@@ -1,0 +1,223 @@
+"""The two engines make exactly the same choices: the oracle is the naive twin of every kernel."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handful.rules import UCB1
+from handful.simulation import compiled, plan
+from handful.simulation.kernels import phased
+from handful.simulation.kernels.world import World
+from tests.simulation.agree import assert_engines_agree, assert_same
+
+POLICIES = ("ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m")
+LAWS = ("bernoulli", "beta", "beta:0.5", "uniform", "constant", "truncnorm", "truncnorm:2")
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> str:
+    K = draw(st.one_of(st.integers(1, 40), st.sampled_from([4096, 4097, 10**12, 2**53])))
+    alpha = draw(st.sampled_from(["0.3", "0.6", "3.0"]))
+    few = draw(st.lists(st.floats(0.0, 1.0, allow_subnormal=False), min_size=1, max_size=8))
+    world = draw(
+        st.sampled_from(
+            [f"linear:{K}", f"power:{K}:{alpha}", f"bernoulli:{','.join(map(repr, few))}"]
+        )
+    )
+    if world.startswith("bernoulli"):
+        return world
+    return f"{world}+{draw(st.sampled_from(LAWS))}"
+
+
+@settings(derandomize=True, deadline=None, max_examples=400)
+@given(
+    st.sampled_from(POLICIES),
+    instances(),
+    st.integers(2, 12),
+    st.integers(1, 800),
+    st.integers(0, 2**64),
+    st.booleans(),
+)
+def test_both_engines_make_exactly_the_same_choices(
+    policy: str, instance: str, memory: int, horizon: int, seed: int, tape: bool
+) -> None:
+    assert_engines_agree(
+        plan.cell(policy, instance, memory, horizon, runs=2, seed=seed, tape=tape, record=True)
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("memory", [2, 3, 20])
+def test_they_still_do_after_twenty_thousand_pulls(policy: str, memory: int) -> None:
+    assert_engines_agree(plan.cell(policy, "linear:20", memory, 20_000, runs=1, record=True))
+
+
+@pytest.mark.parametrize("K", [10**17 + 7, 2**62 + 12345, 2**63 - 1])
+@pytest.mark.parametrize("world", ["linear:{}", "power:{}:0.3"])
+def test_they_do_where_an_index_no_longer_fits_a_double(world: str, K: int) -> None:
+    assert_engines_agree(plan.cell("ucb-m", world.format(K), 3, 300, runs=10, record=True))
+
+
+def test_more_arms_than_the_kernels_can_number_are_for_the_oracle() -> None:
+    assert not compiled.supports(plan.cell("ucb-m", f"linear:{2**63}", 2, 100))
+
+
+@pytest.mark.parametrize("memory", [5, 9])
+def test_a_horizon_given_to_moss_is_kept_when_all_arms_fit(memory: int) -> None:
+    cell = plan.cell("moss-m:horizon=50", "linear:5", memory, 400, runs=3)
+    if compiled.supports(cell):
+        assert_engines_agree(cell)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_results_do_not_depend_on_the_number_of_workers(policy: str) -> None:
+    cell = plan.cell(policy, "linear:7+uniform", 3, 700, runs=13, seed=4, record=True)
+    grid = plan.log_grid(700)
+    alone = compiled.simulate_runs(cell, grid, n_jobs=1)
+    for n_jobs in (2, 3, 16, None):
+        assert_same(compiled.simulate_runs(cell, grid, n_jobs=n_jobs), alone)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_results_do_not_depend_on_the_batch(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = plan.cell(policy, "linear:7", 2, 700, runs=13, seed=4, record=True)
+    grid = plan.log_grid(700)
+    together = compiled.simulate_runs(cell, grid, n_jobs=1)
+    for size in (1, 3, 5, 13):
+        monkeypatch.setattr(compiled, "_BATCH", size)
+        assert_same(compiled.simulate_runs(cell, grid, n_jobs=2), together)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_results_do_not_depend_on_how_many_runs_there_are(policy: str) -> None:
+    few, many = (plan.cell(policy, "linear:7", 2, 500, runs=runs) for runs in (3, 20))
+    first = compiled.simulate_runs(few, [500], n_jobs=1).regret
+    assert first.tobytes() == compiled.simulate_runs(many, [500], n_jobs=1).regret[:3].tobytes()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_results_do_not_depend_on_the_grid(policy: str) -> None:
+    cell = plan.cell(policy, "linear:7", 2, 500, runs=5)
+    every = compiled.simulate_runs(cell, list(range(1, 501)), n_jobs=1).regret
+    grid = plan.log_grid(500)
+    some = compiled.simulate_runs(cell, grid, n_jobs=1).regret
+    assert some.tolist() == every[:, [t - 1 for t in grid]].tolist()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("tape", [False, True])
+def test_a_shorter_horizon_is_a_prefix_of_a_longer_one(policy: str, tape: bool) -> None:
+    curves = {
+        horizon: compiled.simulate_runs(
+            plan.cell(policy, "linear:10+beta", 3, horizon, runs=5, tape=tape),
+            list(range(1, horizon + 1)),
+            n_jobs=1,
+        ).regret
+        for horizon in (1, 14, 15, 16, 333, 1000)
+    }
+    for horizon, curve in curves.items():
+        assert curve.tolist() == curves[1000][:, :horizon].tolist()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_regret_never_falls_and_every_pull_is_counted(policy: str) -> None:
+    cell = plan.cell(policy, "power:50:0.3", 4, 30_000, runs=8)
+    outcome = compiled.simulate_runs(cell, plan.log_grid(30_000), n_jobs=1)
+    assert (np.diff(outcome.regret) >= 0.0).all()
+    assert outcome.pulls is not None
+    assert outcome.pulls.sum(axis=1).tolist() == [30_000] * 8
+    gaps = 0.99 - np.array([cell.instance.mean(arm) for arm in range(50)])
+    np.testing.assert_allclose(outcome.regret[:, -1], outcome.pulls @ gaps, rtol=1e-12)
+
+
+# The kernels tabulate the two factors of a bonus up to a length that no quick test reaches.
+
+
+@pytest.fixture
+def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels compiled afresh with tables of 64 entries, under names of their own."""
+    monkeypatch.setattr(phased, "TABLE", 64)
+    monkeypatch.setattr(phased, "family", lambda name, parts: f"table64_{name}")
+    monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
+
+
+@pytest.mark.usefixtures("small_tables")
+@pytest.mark.parametrize("policy", ["ucb-m", "moss-m"])
+@pytest.mark.parametrize("world", ["linear:9", "linear:9+uniform"])
+@pytest.mark.parametrize("memory", [2, 4, 9])
+def test_beyond_the_tables_no_bit_changes(policy: str, world: str, memory: int) -> None:
+    assert len(phased.tables()[0]) == 65
+    assert_engines_agree(plan.cell(policy, world, memory, 9000, runs=1, record=True))
+
+
+@pytest.mark.parametrize("policy", ["ucb-m", "moss-m"])
+def test_small_tables_and_large_ones_agree_past_both(
+    policy: str, request: pytest.FixtureRequest
+) -> None:
+    horizon = phased.TABLE + 200_000
+    cell = plan.cell(policy, "bernoulli:0.6,0.55", 2, horizon, runs=1)
+    grid = plan.log_grid(horizon)
+    large = compiled.simulate_runs(cell, grid, n_jobs=1)
+    request.getfixturevalue("small_tables")
+    assert_same(compiled.simulate_runs(cell, grid, n_jobs=1), large)
+
+
+# Stopping.
+
+
+def test_a_kernel_that_is_told_to_stop_ends_early() -> None:
+    cell = plan.cell("ucb-m", "linear:10", 2, 10_000, runs=1)
+    grid = plan.log_grid(10_000)
+    batch = compiled._batch(cell, grid, range(1))
+    batch.stop[0] = 1
+    kernel = phased.phased_kernel(UCB1)
+    kernel(0, 1, 2, 1.0, World.of(cell.instance), batch, *phased.tables())
+    assert batch.progress[0] < 10_000
+    assert batch.regret[0, -1] == 0.0
+    batch.stop[0] = 0
+    kernel(0, 1, 2, 1.0, World.of(cell.instance), batch, *phased.tables())
+    assert batch.regret[0, -1] > 0.0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_stops_all_workers(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = []
+    make = compiled._batch
+
+    def kept(*given: Any) -> Any:
+        batches.append(make(*given))
+        return batches[-1]
+
+    def interrupt(pulls: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compiled, "_batch", kept)
+    # Minutes of work, were it not stopped.
+    cell = plan.cell("ucb-m", "linear:1000", 2, 10**9, runs=64)
+    with pytest.raises(KeyboardInterrupt):
+        compiled.simulate_runs(cell, plan.log_grid(10**9), n_jobs, interrupt)
+    assert len(batches) == 1
+    assert (batches[0].regret[:, -1] == 0.0).all()
+
+
+def test_progress_ends_at_all_pulls() -> None:
+    told: list[int] = []
+    cell = plan.cell("ucb-m", "linear:10", 2, 50_000, runs=600)
+    compiled.simulate_runs(cell, [50_000], 2, told.append)
+    assert told == sorted(told)
+    assert told[-1] == 600 * 50_000
+
+
+def test_an_error_in_a_worker_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: Any) -> None:
+        raise ZeroDivisionError("in a worker")
+
+    monkeypatch.setattr(phased, "phased_kernel", lambda rule: broken)
+    with pytest.raises(ZeroDivisionError, match="in a worker"):
+        compiled.simulate_runs(plan.cell("ucb-m", "linear:10", 2, 100, runs=4), [100], 2)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import handful
+from handful.errors import SettingError
+from handful.simulation import Result, read_parquet, simulate, write_parquet
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return simulate("moss-m", "linear:12+beta", memory=3, horizon=3000, runs=5, seed=9, record=True)
+
+
+def test_mean_and_standard_error_are_those_of_the_runs(result: Result) -> None:
+    values = result.regret.per_run.tolist()
+    mean = math.fsum(values) / 5
+    variance = math.fsum((x - mean) ** 2 for x in values) / 4
+    assert result.regret.mean == pytest.approx(mean, rel=1e-14)
+    assert result.regret.sem == pytest.approx(math.sqrt(variance / 5), rel=1e-14)
+    assert result.regret.median == sorted(values)[2]
+    assert result.regret.quantile(1.0) == max(values)
+
+
+def test_one_run_has_no_standard_error_and_still_makes_json() -> None:
+    alone = simulate("ucb-m", "linear:5", memory=2, horizon=50, runs=1)
+    assert math.isnan(alone.regret.sem)
+    assert alone.to_dict()["regret_sem"] is None
+    assert json.loads(json.dumps(alone.to_dict(), allow_nan=False))["runs"] == 1
+
+
+def test_pulls_by_arm_add_up_to_the_horizon_and_to_the_regret(result: Result) -> None:
+    assert result.pulls is not None
+    assert result.pulls.sum(axis=1).tolist() == [3000] * 5
+    means = np.linspace(0.99, 0.01, 12)
+    assert result.pulls @ (0.99 - means) == pytest.approx(result.regret.per_run)
+
+
+def test_stays_cover_every_pull(result: Result) -> None:
+    assert result.stays is not None
+    for stays in result.stays:
+        assert stays.pulls.sum() == 3000
+        assert stays.start[0] == 0
+        assert (np.diff(stays.start) == stays.pulls.sum(axis=1)[:-1]).all()
+
+
+def test_many_arms_leave_no_pulls_by_arm() -> None:
+    many = simulate("ucb-m", "linear:1000000", memory=2, horizon=100, runs=1)
+    assert many.pulls is None
+    assert many.to_dict()["pulls_per_arm_mean"] is None
+
+
+def test_frames_have_a_row_for_each_run_and_time(result: Result) -> None:
+    frame = result.to_polars()
+    assert frame.columns == ["policy", "memory", "instance", "run", "t", "regret"]
+    assert frame.height == 5 * len(result.curve.t)
+    last = frame.filter(pl.col("t") == 3000).sort("run")
+    assert last["regret"].to_list() == result.regret.per_run.tolist()
+    pandas = result.to_pandas()
+    assert pandas["regret"].tolist() == frame["regret"].to_list()
+
+
+def test_parquet_reads_back_to_the_bit_with_settings_seed_and_version(
+    result: Result, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.parquet"
+    other = simulate("ucb-m", "linear:1000000", memory=2, horizon=100, runs=2)
+    write_parquet([result, other], path)
+    first, second = read_parquet(path)
+    assert first.settings == result.settings
+    assert first.settings["seed"] == 9
+    assert first.settings["version"] == handful.__version__
+    assert first.curve.per_run.tolist() == result.curve.per_run.tolist()
+    assert first.curve.t.tolist() == result.curve.t.tolist()
+    assert first.pulls is not None
+    assert result.pulls is not None
+    assert first.pulls.tolist() == result.pulls.tolist()
+    assert first.stays is not None
+    assert result.stays is not None
+    assert first.stays[4].arms.tolist() == result.stays[4].arms.tolist()
+    assert second.pulls is None
+    assert second.stays is None
+    assert second.regret.per_run.tolist() == other.regret.per_run.tolist()
+
+
+def test_a_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"not parquet at all")
+    with pytest.raises(SettingError, match="cannot be read"):
+        read_parquet(path)
+    pl.DataFrame({"a": [1]}).write_parquet(path)
+    with pytest.raises(SettingError, match="holds no results"):
+        read_parquet(path)
+    with pytest.raises(SettingError, match="cannot be read"):
+        read_parquet(tmp_path / "none.parquet")
+
+
+def test_regret_at_a_time_of_the_grid(result: Result) -> None:
+    assert result.regret_at(1000).mean == result.curve.mean[result.curve.t.tolist().index(1000)]
+    with pytest.raises(SettingError, match="not on the grid"):
+        result.regret_at(1001)
+
+
+def test_a_result_says_what_it_is(result: Result) -> None:
+    assert "MOSS-M, M = 3 on linear:12+beta:4.0: regret " in repr(result)
+
+
+def test_a_plot_has_the_curve_and_a_band(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    axes = result.plot()
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert len(axes.lines) == 1
+    assert len(axes.collections) == 1
+    shown = axes.lines[0].get_xydata()
+    assert np.asarray(shown)[-1].tolist() == [3000.0, result.regret.mean]
+
+
+def test_a_result_can_be_had_again_from_its_settings(result: Result) -> None:
+    s = result.settings
+    again = simulate(
+        s["policy"], s["instance"], memory=s["memory"], horizon=s["horizon"], runs=s["runs"],
+        seed=s["seed"],
+    )  # fmt: skip
+    assert again.regret.per_run.tolist() == result.regret.per_run.tolist()
