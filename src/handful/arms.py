@@ -7,7 +7,7 @@ memory in K, and that list is the user's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, KeysView, Sequence, Set
 from hashlib import blake2b
 from operator import index as as_index
 from typing import Any
@@ -35,7 +35,7 @@ class FiniteArms:
         self._labels: Sequence[Hashable] | None = None
         self._make_label: Callable[[int], Hashable] | None = None
         self._fingerprint: int | None = None
-        if callable(arms):
+        if callable(arms) and not isinstance(arms, Iterable):
             if n is None:
                 raise SettingError(
                     "a function from index to label needs the number of arms: "
@@ -76,13 +76,17 @@ class FiniteArms:
 
     def knows(self, label: object) -> bool:
         """Whether this is one of the arms. A function from index to label cannot tell: False."""
-        if isinstance(self._labels, range):
-            return isinstance(label, int) and label in self._labels
-        if self._labels is not None:
-            return any(_same(known, label) for known in self._labels)
         if self._make_label is not None:
             return False
-        return isinstance(label, int) and not isinstance(label, bool) and 0 <= label < self.n
+        if self._labels is not None and not isinstance(self._labels, range):
+            return any(_same(known, label) for known in self._labels)
+        # Whole numbers: by arithmetic, since there may be very many.
+        among = range(self.n) if self._labels is None else self._labels
+        try:
+            number = as_index(label)  # type: ignore[arg-type]
+        except TypeError:
+            return False
+        return not isinstance(label, bool) and number in among
 
     def fingerprint(self) -> int:
         """64 bits that tell these arms from others, the same in every process.
@@ -91,7 +95,9 @@ class FiniteArms:
         """
         if self._fingerprint is None:
             digest = blake2b(digest_size=8)
-            if self._labels is not None:
+            if isinstance(self._labels, range):
+                digest.update(repr(self._labels).encode())
+            elif self._labels is not None:
                 digest.update(f"labels:{self.n}".encode())
                 for label in self._labels:
                     digest.update(_text(label))
@@ -142,32 +148,35 @@ def _count(n: Any) -> int:
 def _labels(arms: Iterable[Hashable]) -> tuple[Hashable, ...]:
     if isinstance(arms, str | bytes):
         raise SettingError(f"arms={arms!r} is one text, not a list of labels: give [{arms!r}, ...]")
-    if isinstance(arms, Set):
+    if isinstance(arms, Set) and not isinstance(arms, KeysView):
         raise SettingError(
             "arms are a set, whose order is not the same in every process: give a list, "
             "for example sorted(arms)"
         )
-    labels = tuple(arms)
+    try:
+        labels = tuple(arms)
+    except TypeError:
+        raise SettingError(f"arms={arms!r} cannot be listed: give a list of labels") from None
     if not labels:
         raise SettingError("arms are empty: give at least 1 arm")
     seen: set[Hashable] = set()
     for label in labels:
         try:
-            repeated = label in seen
+            hash(label)
         except TypeError:
             raise SettingError(
                 f"the label {label!r} cannot be told apart from others (it is not hashable): "
                 "label arms by numbers, texts or tuples"
             ) from None
-        if repeated:
+        if label in seen:
             raise SettingError(f"the label {label!r} is given twice: labels must differ")
         seen.add(label)
     return labels
 
 
 def _same(known: object, given: object) -> bool:
-    # True == 1 and 1.0 == 1 in Python, but they are not the same label; a numpy integer, however,
-    # is what people get back from an array of labels.
+    # True == 1 in Python, but they are not the same label. A number of another type is: a numpy
+    # integer is what people get back from an array of labels.
     if isinstance(known, bool) is not isinstance(given, bool):
         return False
     try:
@@ -177,8 +186,11 @@ def _same(known: object, given: object) -> bool:
 
 
 def _text(label: object) -> bytes:
-    text = repr(label)
-    if f"{id(label):x}" in text and " at 0x" in text:
+    """A label as text that is the same in every process."""
+    if hasattr(label, "dtype") and hasattr(label, "item"):
+        label = label.item()  # a numpy scalar, whose repr differs between versions of numpy
+    text = repr(sorted(map(repr, label))) if isinstance(label, frozenset) else repr(label)
+    if " at 0x" in text:
         raise StateError(
             f"the label {text} has no text of its own, so a saved state could not tell whether it "
             "is given the same arms: label arms by numbers or texts, or give the class a __repr__"

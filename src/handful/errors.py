@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from operator import index
+from typing import Any
 
 
 class HandfulError(Exception):
@@ -36,8 +38,18 @@ class UnknownNameError(SettingError):
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = get_close_matches(given, names, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or '-'}"
         super().__init__(f"there is no {kind} {given!r}: {hint}")
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A setting that is a whole number, of Python's or of numpy's kind; a truth value is not."""
+    try:
+        if not isinstance(value, bool):
+            return int(index(value))
+    except TypeError:
+        pass
+    raise SettingError(f"{name}={value!r} is not a whole number")
 
 
 class RewardError(HandfulError, ValueError):

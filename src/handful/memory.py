@@ -10,8 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from struct import Struct
+from typing import Any
 
-from handful.errors import ForgottenArmError, MemoryFullError, SettingError, StateError
+from handful.errors import (
+    ForgottenArmError,
+    MemoryFullError,
+    SettingError,
+    StateError,
+    whole_number,
+)
 
 _HEAD = Struct("<IQ")
 _SLOT = Struct("<QQdQ")
@@ -103,15 +110,14 @@ class ArmMemory:
         return memory
 
 
-def check_memory(memory: object) -> int:
+def check_memory(memory: Any) -> int:
     """The memory bound M as the user gave it, or an error that says why not."""
-    if isinstance(memory, bool) or not isinstance(memory, int):
-        raise SettingError(f"memory={memory!r} is not a whole number of arms")
-    if memory < 2:
+    capacity = whole_number("memory", memory)
+    if capacity < 2:
         raise SettingError(
             f"memory={memory} cannot compare arms: give memory >= 2 "
             "(the incumbent and at least one challenger)"
         )
-    if memory >= 2**32:
+    if capacity >= 2**32:
         raise SettingError(f"memory={memory} is not a handful: give memory < 2^32")
-    return memory
+    return capacity

@@ -71,9 +71,9 @@ def beta(a: float, b: float, state: State) -> float:
     ACM 21, 1978): algorithm BB where both shapes exceed 1, algorithm BC otherwise.
     """
     if a == 1.0:
-        return float(1.0 - positive_uniform(state) ** (1.0 / b))
+        return -math.expm1(math.log(positive_uniform(state)) / b)
     if b == 1.0:
-        return float(positive_uniform(state) ** (1.0 / a))
+        return math.exp(math.log(positive_uniform(state)) / a)
     if a > 1.0 and b > 1.0:
         return _beta_bb(a, b, state)
     return _beta_bc(a, b, state)

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.rules import UCB1
 from handful.simulation import compiled, plan
-from handful.simulation.kernels import phased
-from handful.simulation.kernels.world import World
+from handful.simulation.kernels import jit, phased
 from tests.simulation.agree import assert_engines_agree, assert_same
 
 POLICIES = ("ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m")
@@ -142,8 +140,9 @@ def test_regret_never_falls_and_every_pull_is_counted(policy: str) -> None:
 @pytest.fixture
 def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels compiled afresh with tables of 64 entries, under names of their own."""
+    family = jit.family
     monkeypatch.setattr(phased, "TABLE", 64)
-    monkeypatch.setattr(phased, "family", lambda name, parts: f"table64_{name}")
+    monkeypatch.setattr(phased, "family", lambda *parts: f"table64_{family(*parts)}")
     monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
 
 
@@ -173,15 +172,12 @@ def test_small_tables_and_large_ones_agree_past_both(
 
 def test_a_kernel_that_is_told_to_stop_ends_early() -> None:
     cell = plan.cell("ucb-m", "linear:10", 2, 10_000, runs=1)
-    grid = plan.log_grid(10_000)
-    batch = compiled._batch(cell, grid, range(1))
+    batch = compiled._batch(cell, plan.log_grid(10_000), range(1))
     batch.stop[0] = 1
-    kernel = phased.phased_kernel(UCB1)
-    kernel(0, 1, 2, 1.0, World.of(cell.instance), batch, *phased.tables())
-    assert batch.progress[0] < 10_000
+    compiled._run_batch(cell, batch, 1, 1, None, 0)
     assert batch.regret[0, -1] == 0.0
     batch.stop[0] = 0
-    kernel(0, 1, 2, 1.0, World.of(cell.instance), batch, *phased.tables())
+    compiled._run_batch(cell, batch, 1, 1, None, 0)
     assert batch.regret[0, -1] > 0.0
 
 

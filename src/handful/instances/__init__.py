@@ -162,7 +162,8 @@ def _number(spec: str, text: str) -> float:
 
 def _arms(spec: str, text: str) -> int:
     # Through int first: a float would round the largest numbers of arms.
-    n = int(text) if re.fullmatch(r"[+-]?\d+", text.strip()) else _number(spec, text)
+    plain = re.fullmatch(r"[+-]?\d{1,40}", text.strip())
+    n = int(text) if plain else _number(spec, text)
     if n != int(n) or not 1 <= n <= MAX_ARMS:
         raise SettingError(f"instance {spec!r}: K={text} must be a whole number from 1 to 2^63")
     return int(n)

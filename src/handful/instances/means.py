@@ -30,7 +30,8 @@ def mean_of(kind: int, i: int, K: int, alpha: float, listed: Sequence[float]) ->
         return listed[i]
     if i == 0:
         return TOP
-    share = i / (K - 1)
+    # As doubles before the division: a kernel has no other way to divide whole numbers.
+    share = float(i) / float(K - 1)
     if kind == LINEAR:
         return TOP - (TOP - BOTTOM) * share
     return float(BOTTOM + TOP - (TOP - BOTTOM) * share**alpha)

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from handful.arms import FiniteArms
-from handful.errors import UnknownNameError
+from handful.errors import StateError, UnknownNameError
 from handful.policies.base import Policy
 from handful.policies.phased import MOSSM, TSM, UCBM, PhasedPolicy
 from handful.policies.state import unseal
@@ -44,4 +44,9 @@ def policy(
 def from_bytes(blob: bytes, arms: FiniteArms | int | Iterable[Hashable]) -> Policy:
     """The policy that `to_bytes` saved, of whatever kind; it goes on exactly where it was."""
     name, _ = unseal(blob)
-    return policy_class(name).from_bytes(blob, arms)
+    if name not in POLICIES:
+        raise StateError(
+            f"this state belongs to a policy {name!r} that handful does not have: restore a policy "
+            "of your own with its class's from_bytes"
+        )
+    return POLICIES[name].from_bytes(blob, arms)

@@ -11,9 +11,11 @@ import html
 import math
 import reprlib
 import secrets
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from struct import Struct
 from typing import Any, ClassVar, Self
 
@@ -25,6 +27,7 @@ from handful.errors import (
     StateError,
     UnknownArmError,
     UnknownNameError,
+    whole_number,
 )
 from handful.memory import WORDS_PER_SLOT, ArmMemory, check_memory
 from handful.policies.state import Reader, seal, unseal
@@ -141,12 +144,15 @@ class Policy(ABC):
 
     def clone(self) -> Self:
         """An independent copy that will make the same choices given the same rewards."""
-        return self.from_bytes(self.to_bytes(), arms=self._arms)
+        return self._restored(self._bytes(fingerprint=0), self._arms, check=False)
 
     def to_bytes(self) -> bytes:
         """The whole state: versioned, without labels, at most 128 + 40 `memory` bytes."""
+        return self._bytes(self._arms.fingerprint())
+
+    def _bytes(self, fingerprint: int) -> bytes:
         frame = _FRAME.pack(
-            self._arms.fingerprint(),
+            fingerprint,
             self._arms.n,
             self._memory.capacity,
             self._rescale is not None,
@@ -161,6 +167,10 @@ class Policy(ABC):
     @classmethod
     def from_bytes(cls, blob: bytes, arms: FiniteArms | int | Iterable[Hashable]) -> Self:
         """The policy that `to_bytes` saved; it goes on exactly where it was."""
+        return cls._restored(blob, FiniteArms.of(arms), check=True)
+
+    @classmethod
+    def _restored(cls, blob: bytes, arms: FiniteArms, check: bool) -> Self:
         name, body = unseal(blob)
         if name != cls.name:
             raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
@@ -168,15 +178,15 @@ class Policy(ABC):
         fingerprint, n, capacity, rescaled, seed, position, step, pending = (
             int(value) for value in reader.take(_FRAME)
         )
-        given = FiniteArms.of(arms)
-        given.check_fingerprint(fingerprint, n)
+        if check:
+            arms.check_fingerprint(fingerprint, n)
         rescale = reader.take(_RESCALE) if rescaled else None
         values = reader.take(Struct(f"<{len(cls.settings)}d"))
         settings = {
             key: value for key, value in zip(cls.settings, values, strict=True) if value == value
         }
         policy = cls(
-            given,
+            arms,
             capacity,
             seed=0,
             rescale=None if rescale is None else (rescale[0], rescale[1]),
@@ -211,7 +221,7 @@ class Policy(ABC):
     def memory_words(self) -> int:
         """The 64-bit words that the whole state takes with every slot in use."""
         free = self._memory.capacity - len(self._memory)
-        return -(-len(self.to_bytes()) // 8) + free * WORDS_PER_SLOT
+        return -(-len(self._bytes(fingerprint=0)) // 8) + free * WORDS_PER_SLOT
 
     def _slot_of(self, arm: object) -> int:
         indices = self._memory.arms
@@ -297,9 +307,7 @@ def seed_word(seed: int | None) -> int:
     """The 64 bits that everything random in a policy follows from."""
     if seed is None:
         return secrets.randbits(64)
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise SettingError(f"seed={seed!r} is not a whole number")
-    return words("policy", int(seed), count=1)[0]
+    return words("policy", whole_number("seed", seed), count=1)[0]
 
 
 def order_key(seed: int) -> int:
@@ -318,9 +326,9 @@ def check_settings(policy: type[Policy], given: Mapping[str, float | None]) -> d
         if value is None:
             values[key] = setting.default
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, Real):
             raise SettingError(f"{key}={value!r} is not a number")
-        if not math.isfinite(value) or not setting.check(value):
+        if not abs(value) <= sys.float_info.max or not setting.check(value):
             raise SettingError(f"{key}={value!r} is not allowed: give {setting.allowed}")
         values[key] = float(value)
     return values
@@ -330,8 +338,8 @@ def _check_rescale(rescale: tuple[float, float] | None) -> tuple[float, float] |
     if rescale is None:
         return None
     try:
-        lo, hi = (float(end) for end in rescale)
-    except (TypeError, ValueError):
+        lo, hi = (float(end) for end in rescale if not isinstance(end, str | bytes))
+    except (TypeError, ValueError, OverflowError):
         raise SettingError(f"rescale={rescale!r} is not a pair of numbers (lo, hi)") from None
     if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi and math.isfinite(hi - lo)):
         raise SettingError(f"rescale={rescale!r}: give two finite numbers with lo < hi")

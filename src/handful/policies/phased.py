@@ -13,7 +13,7 @@ from struct import Struct
 from typing import ClassVar
 
 from handful.arms import FiniteArms
-from handful.errors import StateError
+from handful.errors import SettingError, StateError
 from handful.policies.base import Policy, Setting, order_key
 from handful.policies.schedule import (
     ENDLESS,
@@ -45,6 +45,8 @@ class PhasedPolicy(Policy):
         return self._values.get("eta", math.nan)
 
     def _start(self) -> None:
+        if not hasattr(self, "rule"):
+            raise SettingError(f"{type(self).__name__} names no allocation rule: set rule = ...")
         self._shuffle = Shuffle.of(self._arms.n, order_key(self._seed))
         self._start_position = 0
         self._has_recommended = False
@@ -147,8 +149,9 @@ class UCBM(PhasedPolicy):
         eta: float = 1.0,
         seed: int | None = None,
         rescale: tuple[float, float] | None = None,
+        **unknown: float,
     ) -> None:
-        super().__init__(arms, memory, seed=seed, rescale=rescale, eta=eta)
+        super().__init__(arms, memory, seed=seed, rescale=rescale, eta=eta, **unknown)
 
 
 class TSM(PhasedPolicy):
@@ -188,11 +191,7 @@ class MOSSM(PhasedPolicy):
         horizon: int | None = None,
         seed: int | None = None,
         rescale: tuple[float, float] | None = None,
+        **unknown: float,
     ) -> None:
-        super().__init__(
-            arms,
-            memory,
-            seed=seed,
-            rescale=rescale,
-            **({} if horizon is None else {"horizon": horizon}),
-        )
+        told = {} if horizon is None else {"horizon": horizon}
+        super().__init__(arms, memory, seed=seed, rescale=rescale, **told, **unknown)

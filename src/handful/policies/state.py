@@ -41,6 +41,8 @@ def unseal(blob: bytes) -> tuple[str, bytes]:
             f"the policy was saved in format {version} by a newer handful; this one reads up to "
             f"format {VERSION}: upgrade handful"
         )
+    if version < 1:
+        raise StateError("these bytes are not a saved policy: there is no format 0")
     start = _HEAD.size + length
     return data[_HEAD.size : start].decode(errors="replace"), data[start : -_SUM.size]
 

@@ -19,6 +19,7 @@ from handful.policies.base import Policy, order_key, seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import schedule
 from handful.rng import stream
+from handful.rules import BonusRule
 from handful.shuffle import Shuffle
 from handful.simulation import oracle
 from handful.simulation.kernels import phased
@@ -35,17 +36,33 @@ _CHECKED_MEMORY = 4096
 
 
 def supports(cell: Cell) -> bool:
-    """Whether this engine can run the cell: Algorithm 1 as it stands, with any rule."""
-    return cell.instance.n_arms < 2**63 and follows_algorithm_1(cell.policy)
+    """Whether this engine can run the cell: Algorithm 1 as it stands, with any rule.
+
+    A width that follows the budget cannot be tabulated where the budget is the time: all arms in
+    memory, and a policy that is not told the horizon.
+    """
+    if cell.instance.n_arms >= 2**63 or not follows_algorithm_1(cell.policy):
+        return False
+    assert issubclass(cell.policy, PhasedPolicy)
+    rule = cell.policy.rule
+    by_budget = isinstance(rule, BonusRule) and rule.width_uses_budget
+    return not (by_budget and cell.memory >= cell.instance.n_arms and _horizon(cell) == 0)
 
 
 def follows_algorithm_1(policy: type[Policy]) -> bool:
     """A phased policy that changes nothing but the rule; one that does is for the oracle."""
-    return issubclass(policy, PhasedPolicy) and all(
-        getattr(policy, name) is getattr(PhasedPolicy, name)
-        for name in vars(PhasedPolicy)
-        if callable(getattr(PhasedPolicy, name)) and name != "__init__"
-    )
+    if not issubclass(policy, PhasedPolicy):
+        return False
+    own = policy.__mro__[: policy.__mro__.index(PhasedPolicy)]
+    changed = {name for cls in own for name in vars(cls)}
+    fixed = {
+        name
+        for cls in PhasedPolicy.__mro__[:-1]
+        for name, value in vars(cls).items()
+        if (callable(value) or isinstance(value, property | classmethod))
+        and not name.startswith("__")
+    }
+    return not changed & fixed
 
 
 def warm_up(cell: Cell) -> None:
@@ -104,14 +121,14 @@ def _run_batch(
     assert issubclass(cell.policy, PhasedPolicy)
     kernel = phased.phased_kernel(cell.policy.rule)
     world = World.of(cell.instance)
-    eta = _eta(cell)
+    eta, horizon = _eta(cell), _horizon(cell)
     counters = np.zeros((workers, 1), dtype=np.int64)
 
     def work(worker: int, todo: Iterator[int]) -> None:
         scratch = phased.tables()
         mine = batch._replace(progress=counters[worker])
         for r in todo:
-            kernel(r, r + 1, cell.memory, eta, world, mine, *scratch)
+            kernel(r, cell.memory, eta, horizon, world, mine, *scratch)
 
     if workers == 1 and progress is None:
         work(0, iter(range(runs)))
@@ -133,6 +150,11 @@ def _run_batch(
             for _ in islice(todo, runs):
                 pass
             raise
+
+
+def _horizon(cell: Cell) -> int:
+    """What the policy is told of the horizon; 0: nothing."""
+    return int(cell.policy_settings().get("horizon", 0))
 
 
 def _eta(cell: Cell) -> float:

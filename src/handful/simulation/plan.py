@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from handful.errors import SettingError, UnknownNameError
+from handful.errors import SettingError, UnknownNameError, whole_number
 from handful.instances import Instance, instance
 from handful.memory import check_memory
 from handful.policies import policy_class
@@ -77,7 +77,7 @@ def cell(
         instance=instance(instance_spec),
         horizon=whole("horizon", horizon, MAX_HORIZON),
         runs=whole("runs", runs, 10**9),
-        seed=_seed(seed),
+        seed=whole_number("seed", seed),
         settings={key: values[key] for key in given},
         tape=bool(tape),
         record=bool(record),
@@ -121,12 +121,6 @@ def check_engine(engine: str) -> str:
     if engine not in ENGINES:
         raise UnknownNameError("engine", str(engine), ENGINES)
     return engine
-
-
-def _seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise SettingError(f"seed={seed!r} is not a whole number")
-    return int(seed)
 
 
 def log_grid(horizon: int, per_decade: int = 10) -> list[int]:

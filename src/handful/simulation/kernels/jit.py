@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from itertools import count
@@ -52,11 +52,15 @@ def use(function: F) -> F:
     return function
 
 
-def family(name: str, parts: Iterable[Callable[..., Any]]) -> str:
+def family(kind: str, name: str, *parts: Callable[..., Any] | bool) -> str:
     """A name for all functions of a kernel that is made from `parts`, like no other kernel's."""
-    if all(part.__module__.startswith("handful.") for part in parts):
-        return name
-    return f"{_OWN}{next(_counter)}_{name}"
+    functions = [part for part in parts if callable(part)]
+    if not all(function.__module__.startswith("handful.") for function in functions):
+        return f"{_OWN}{next(_counter)}_{kind}"
+    made_of = " ".join(
+        f"{part.__module__}.{part.__qualname__}" if callable(part) else str(part) for part in parts
+    )
+    return f"{kind}_{name}_{blake2b(made_of.encode(), digest_size=4).hexdigest()}"
 
 
 def named(function: F, role: str, kin: str) -> F:
@@ -69,17 +73,25 @@ def kernel(function: F, kin: str) -> F:
     """Compile a function at its first call, or take it from the cache. `kin` as from `family`."""
     function.__name__ = function.__qualname__ = f"kernel_{kin}"
     compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    if not kin.startswith(_OWN):
+    folder = cache_folder() / kin
+    if not kin.startswith(_OWN) and _can_write(folder):
         before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(cache_folder() / kin)
+        numba.config.CACHE_DIR = str(folder)
         try:
             compiled.enable_caching()
-        except (RuntimeError, OSError):
-            pass  # No folder to write to: the kernels are compiled again in each process.
         finally:
             numba.config.CACHE_DIR = before
     result: F = compiled
     return result
+
+
+def _can_write(folder: Path) -> bool:
+    """Without a folder of ours, Numba would keep kernels beside the source, where they go stale."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
 @cache

@@ -45,19 +45,19 @@ def tables() -> tuple[Floats, Floats, Ints]:
 
 @cache
 def phased_kernel(rule: Rule) -> Callable[..., None]:
-    """The kernel of Algorithm 1 with this rule."""
+    """The kernel of run r of Algorithm 1 with this rule; a horizon of 0 is one not told."""
     if isinstance(rule, BonusRule):
-        kin = family(f"phased_{rule.name}", (rule.growth, rule.width))
+        kin = family("phased", rule.name, rule.growth, rule.width, rule.width_uses_budget)
         segment = _segment_of_bonus(rule, kin)
     else:
-        kin = family(f"phased_{rule.name}", (rule.score, rule.credit))
+        kin = family("phased", rule.name, rule.score, rule.credit, rule.tries_each_first)
         segment = _segment_of_index(rule, kin)
 
     def run(
-        first: int,
-        last: int,
+        r: int,
         M: int,
         eta: float,
+        horizon: int,
         world: World,
         batch: Batch,
         growths: Floats,
@@ -77,72 +77,67 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
         wide = np.zeros(m_max)
         state = np.zeros(2, dtype=np.uint64)
         k = as_word(K)
-        for r in range(first, last):
-            rows, columns, rounds, key = batch.order[r]
-            choices = batch.choices[r]
-            state[:] = batch.rewards[r]
-            tape = batch.tape[r]
-            high = 0.0
-            low = 0.0
-            t = 0
-            g = 0
-            stay = 0
-            start = as_int(0)
-            incumbent = as_int(shuffle.forward(as_word(0), k, rows, columns, rounds, key))
-            for now in phases.schedule(K, M, 1, 1):
-                if now.j == 1 and now.w > 1:
-                    start = as_int(
-                        shuffle.backward(as_word(incumbent), k, rows, columns, rounds, key)
-                    )
-                m = now.hi - now.lo + 1
-                for i in range(m):
-                    arm = incumbent
-                    if i > 0:
-                        position = phases.challenger(now.lo + i - 1, start)
-                        arm = as_int(
-                            shuffle.forward(as_word(position), k, rows, columns, rounds, key)
-                        )
-                    arms[i] = arm
-                    mus[i] = means.mean_of(world.kind, arm, K, world.alpha, world.listed)
-                    centres[i] = laws.centre_of(world.law, mus[i], world.spread)
-                    gaps[i] = world.best_mean - mus[i]
-                    n[i] = 0
-                    s[i] = 0.0
-                b = T if now.b == phases.ENDLESS else now.b
-                began = t
-                end = min(T, t + now.b)
-                while t < end:
-                    until = min(end, batch.grid[g])
-                    segment(
-                        until - t, t - began, t, m, b, eta, n, s, hat, wide, arms, mus, centres,
-                        choices, state, world.law, world.spread, batch.on_tape, tape,
-                        growths, widths, marks,
-                    )  # fmt: skip
-                    t = until
-                    if t == batch.grid[g]:
-                        at_high, at_low = high, low
-                        for i in range(m):
-                            x, y = times(float(n[i]), gaps[i])
-                            at_high, at_low = plus(at_high, at_low, x, y)
-                        batch.regret[r, g] = at_high
-                        g += 1
-                    if batch.stop[0] != 0:
-                        return
-                for i in range(m):
-                    x, y = times(float(n[i]), gaps[i])
-                    high, low = plus(high, low, x, y)
-                    if batch.pulls.shape[1] > 0:
-                        batch.pulls[r, arms[i]] += n[i]
-                incumbent = arms[recommend.most_played(n[:m])]
-                if batch.stay_start.shape[1] > 0:
-                    batch.stay_start[r, stay] = began
-                    batch.stay_recommended[r, stay] = incumbent
-                    batch.stay_arms[r, stay, :m] = arms[:m]
-                    batch.stay_pulls[r, stay, :m] = n[:m]
-                    stay += 1
-                batch.progress[0] += t - began
-                if t >= T:
-                    break
+        rows, columns, rounds, key = batch.order[r]
+        choices = batch.choices[r]
+        state[:] = batch.rewards[r]
+        tape = batch.tape[r]
+        high = 0.0
+        low = 0.0
+        t = 0
+        g = 0
+        stay = 0
+        start = as_int(0)
+        incumbent = as_int(shuffle.forward(as_word(0), k, rows, columns, rounds, key))
+        for now in phases.schedule(K, M, 1, 1):
+            if now.j == 1 and now.w > 1:
+                start = as_int(shuffle.backward(as_word(incumbent), k, rows, columns, rounds, key))
+            m = now.hi - now.lo + 1
+            for i in range(m):
+                arm = incumbent
+                if i > 0:
+                    position = phases.challenger(now.lo + i - 1, start)
+                    arm = as_int(shuffle.forward(as_word(position), k, rows, columns, rounds, key))
+                arms[i] = arm
+                mus[i] = means.mean_of(world.kind, arm, K, world.alpha, world.listed)
+                centres[i] = laws.centre_of(world.law, mus[i], world.spread)
+                gaps[i] = world.best_mean - mus[i]
+                n[i] = 0
+                s[i] = 0.0
+            b = horizon if now.b == phases.ENDLESS else now.b
+            began = t
+            end = min(T, t + now.b)
+            while t < end:
+                until = min(end, batch.grid[g])
+                segment(
+                    until - t, t - began, t, m, b, eta, n, s, hat, wide, arms, mus, centres,
+                    choices, state, world.law, world.spread, batch.on_tape, tape,
+                    growths, widths, marks,
+                )  # fmt: skip
+                t = until
+                if t == batch.grid[g]:
+                    at_high, at_low = high, low
+                    for i in range(m):
+                        x, y = times(float(n[i]), gaps[i])
+                        at_high, at_low = plus(at_high, at_low, x, y)
+                    batch.regret[r, g] = at_high
+                    g += 1
+                if batch.stop[0] != 0:
+                    return
+            for i in range(m):
+                x, y = times(float(n[i]), gaps[i])
+                high, low = plus(high, low, x, y)
+                if batch.pulls.shape[1] > 0:
+                    batch.pulls[r, arms[i]] += n[i]
+            incumbent = arms[recommend.most_played(n[:m])]
+            if batch.stay_start.shape[1] > 0:
+                batch.stay_start[r, stay] = began
+                batch.stay_recommended[r, stay] = incumbent
+                batch.stay_arms[r, stay, :m] = arms[:m]
+                batch.stay_pulls[r, stay, :m] = n[:m]
+                stay += 1
+            batch.progress[0] += t - began
+            if t >= T:
+                break
 
     return kernel(run, kin)
 
@@ -291,10 +286,11 @@ def _segment_of_index(rule: IndexRule, kin: str) -> Callable[..., None]:
         for _ in range(length):
             best = t
             if t >= m or not tries_each_first:
+                budget = b if b > 0 else max(1, t)
                 best = 0
-                best_score = score_of(n[0], s[0], t, b, m, eta, choices)
+                best_score = score_of(n[0], s[0], t, budget, m, eta, choices)
                 for i in range(1, m):
-                    score = score_of(n[i], s[i], t, b, m, eta, choices)
+                    score = score_of(n[i], s[i], t, budget, m, eta, choices)
                     if score > best_score:
                         best_score = score
                         best = i
