@@ -15,8 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 from handful.arms import FiniteArms
 from handful.errors import HandfulError, MissingExtraError
-from handful.policies import MOSSM, POLICIES, TSM, UCBM, PhasedPolicy, Policy, from_bytes, policy
-from handful.rules import BonusRule, IndexRule
+from handful.policies import (
+    MOSSM,
+    POLICIES,
+    QMOSSM,
+    QTSM,
+    QUCBM,
+    TSM,
+    UCBM,
+    PhasedPolicy,
+    Policy,
+    PooledPolicy,
+    from_bytes,
+    policy,
+)
+from handful.reservoir import Reservoir
+from handful.rules import BonusRule, IndexRule, LeaderRule
 
 if TYPE_CHECKING:
     from handful.simulation import Result, simulate
@@ -26,14 +40,20 @@ __version__ = "0.1.0"
 __all__ = [
     "MOSSM",
     "POLICIES",
+    "QMOSSM",
+    "QTSM",
+    "QUCBM",
     "TSM",
     "UCBM",
     "BonusRule",
     "FiniteArms",
     "HandfulError",
     "IndexRule",
+    "LeaderRule",
     "PhasedPolicy",
     "Policy",
+    "PooledPolicy",
+    "Reservoir",
     "Result",
     "__version__",
     "from_bytes",

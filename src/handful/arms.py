@@ -70,7 +70,7 @@ class FiniteArms:
     def slot_of(self, label: object, indices: Sequence[int]) -> int | None:
         """Which of a few arms, given by index, has this label; None if none of them."""
         for slot, index in enumerate(indices):
-            if _same(self.label(index), label):
+            if same_label(self.label(index), label):
                 return slot
         return None
 
@@ -79,7 +79,7 @@ class FiniteArms:
         if self._make_label is not None:
             return False
         if self._labels is not None and not isinstance(self._labels, range):
-            return any(_same(known, label) for known in self._labels)
+            return any(same_label(known, label) for known in self._labels)
         # Whole numbers: by arithmetic, since there may be very many.
         among = range(self.n) if self._labels is None else self._labels
         try:
@@ -100,12 +100,12 @@ class FiniteArms:
             elif self._labels is not None:
                 digest.update(f"labels:{self.n}".encode())
                 for label in self._labels:
-                    digest.update(_text(label))
+                    digest.update(label_text(label))
             elif self._make_label is not None:
                 digest.update(f"function:{self.n}".encode())
                 step = max(1, (self.n - 1) // (_SAMPLED_LABELS - 1))
                 for index in (*range(0, self.n, step)[:_SAMPLED_LABELS], self.n - 1):
-                    digest.update(_text(self._make_label(index)))
+                    digest.update(label_text(self._make_label(index)))
             else:
                 digest.update(f"number:{self.n}".encode())
             self._fingerprint = int.from_bytes(digest.digest(), "little")
@@ -174,7 +174,8 @@ def _labels(arms: Iterable[Hashable]) -> tuple[Hashable, ...]:
     return labels
 
 
-def _same(known: object, given: object) -> bool:
+def same_label(known: object, given: object) -> bool:
+    """Whether a label that was given back is this arm's."""
     # True == 1 in Python, but they are not the same label. A number of another type is: a numpy
     # integer is what people get back from an array of labels.
     if isinstance(known, bool) is not isinstance(given, bool):
@@ -185,7 +186,7 @@ def _same(known: object, given: object) -> bool:
         return False  # such as an array, which has no one answer
 
 
-def _text(label: object) -> bytes:
+def label_text(label: object) -> bytes:
     """A label as text that is the same in every process."""
     if hasattr(label, "dtype") and hasattr(label, "item"):
         label = label.item()  # a numpy scalar, whose repr differs between versions of numpy

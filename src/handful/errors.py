@@ -6,6 +6,7 @@
     ├── RewardError (ValueError)         a reward that is not a number in the allowed range
     ├── UnknownArmError (LookupError)    an arm that was never given to the policy
     ├── ForgottenArmError (LookupError)  a known arm whose statistics have left the memory
+    ├── ExhaustedError (RuntimeError)    a reservoir that ended although the policy needs an arm
     ├── MemoryFullError (RuntimeError)   an (M+1)st arm was about to get statistics
     ├── StateError (ValueError)          bytes that are not a policy's state
     │   ├── NewerStateError              ... written by a newer version of handful
@@ -62,6 +63,10 @@ class UnknownArmError(HandfulError, LookupError):
 
 class ForgottenArmError(HandfulError, LookupError):
     """A known arm whose statistics are not in memory, so that a reward has nowhere to go."""
+
+
+class ExhaustedError(HandfulError, RuntimeError):
+    """A reservoir that ended, or cannot give an arm again, although the policy needs it."""
 
 
 class MemoryFullError(HandfulError, RuntimeError):

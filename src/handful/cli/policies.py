@@ -8,7 +8,7 @@ import math
 import click
 
 from handful.cli.show import table
-from handful.policies import POLICIES
+from handful.policies import POLICIES, Policy
 
 
 @click.command("policies")
@@ -23,7 +23,8 @@ def command(as_json: bool) -> None:
                         "policy": cls.name,
                         "title": cls.title,
                         "summary": cls.summary,
-                        "memory": "M >= 2",
+                        "memory": _memory(cls),
+                        "arms": "endless" if cls.endless else "finite",
                         "settings": {
                             key: {
                                 "default": None if math.isnan(s.default) else s.default,
@@ -45,5 +46,13 @@ def command(as_json: bool) -> None:
             key if math.isnan(s.default) else f"{key}={s.default:g}"
             for key, s in cls.settings.items()
         )
-        rows.append((cls.name, "M >= 2", settings, cls.summary, cls.citation))
-    table(("policy", "memory", "settings", "what it is", "from"), rows, left=5)
+        arms = "endless" if cls.endless else "finite"
+        rows.append((cls.name, arms, _memory(cls), settings, cls.summary, cls.citation))
+    heads = ("policy", "arms", "memory", "settings", "what it is", "from")
+    table(heads, rows, left=6)
+
+
+def _memory(cls: type[Policy]) -> str:
+    if cls.unbounded:
+        return "every arm"
+    return "M >= 2" if cls.own_memory is None else f"M = {cls.own_memory}"

@@ -22,13 +22,15 @@ from handful.simulation.plan import ENGINES, parse_policy
     "Repeat for a grid.",
 )  # fmt: skip
 @click.option(
-    "--memory", "-m", "memories", type=number, multiple=True, required=True,
-    help="M, how many arms may have statistics. Repeat for a grid.",
+    "--memory", "-m", "memories", type=number, multiple=True,
+    help="M, how many arms may have statistics; policies with a number of their own go without. "
+    "Repeat for a grid.",
 )  # fmt: skip
 @click.option(
     "--instance", "-i", "instances", multiple=True, required=True, metavar="SPEC",
-    help="linear:K, power:K:ALPHA, bernoulli:P,P,..., B_L:K, B_0.3:K; a reward law after a plus: "
-    "linear:100+beta, +uniform, +constant, +truncnorm:0.1. Repeat for a grid.",
+    help="linear:K, power:K:ALPHA, bernoulli:P,P,..., B_L:K, B_0.3:K; endless: beta:A:B:MU_STAR, "
+    "I1, I2, I3, I4; a reward law after a plus: linear:100+beta, +uniform, +constant, "
+    "+truncnorm:0.1. Repeat for a grid.",
 )  # fmt: skip
 @click.option(
     "--horizon", "-T", "horizons", type=number, multiple=True, required=True,
@@ -37,6 +39,8 @@ from handful.simulation.plan import ENGINES, parse_policy
 @click.option("--runs", "-r", type=number, default=100, show_default=True, help="Independent runs.")
 @click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any whole number.")
 @click.option("--eta", type=float, help="Scale of the exploration bonus of policies that have one.")
+@click.option("--alpha", type=float, help="Growth of the pool of policies on endless arms.")
+@click.option("--rho", type=float, help="Also report the regret to the best share rho of the arms.")
 @click.option(
     "--engine", type=click.Choice(ENGINES), default="auto", show_default=True,
     help="python: the policy object itself, pull by pull; compiled: the same choices, much faster.",
@@ -57,6 +61,8 @@ def command(
     runs: int,
     seed: int,
     eta: float | None,
+    alpha: float | None,
+    rho: float | None,
     engine: str,
     tape: bool,
     record: bool,
@@ -70,23 +76,26 @@ def command(
     handful run -p ucb-m -p moss-m -m 2 -m 10 -i linear:100 -T 1e6 --runs 20
     """
     _check_out(out)
-    shared = {"eta": eta}
+    shared = {"eta": eta, "alpha": alpha}
     cells = [
         cell(policy, instance, memory, horizon, runs, seed, tape, record, settings)
         for policy in policies
         for settings in [_accepted(policy, shared)]
-        for memory in memories
+        for memory in _memories(policy, memories)
         for instance in instances
         for horizon in horizons
     ]
     _check_used(cells, shared)
+    if rho is not None:
+        for planned in cells:
+            planned.instance.quantile(rho)
     results = _run(cells, engine, n_jobs or os.cpu_count() or 1)
     if out is not None:
         write_parquet(results, out)
     if as_json:
-        click.echo(json.dumps([result.to_dict() for result in results]))
+        click.echo(json.dumps([result.to_dict(rho) for result in results]))
     else:
-        _print(results)
+        _print(results, rho)
 
 
 def _run(cells: list[Cell], engine: str, n_jobs: int) -> list[Result]:
@@ -109,13 +118,15 @@ def _run(cells: list[Cell], engine: str, n_jobs: int) -> list[Result]:
     return results
 
 
-def _print(results: list[Result]) -> None:
-    heads = ("policy", "instance", "M", "horizon", "runs", "regret", "± s.e.", "median", "Mpulls/s")
+def _print(results: list[Result], rho: float | None) -> None:
+    heads = ["policy", "instance", "M", "horizon", "runs", "regret", "± s.e.", "median", "Mpulls/s"]
+    if rho is not None:
+        heads.append(f"regret({rho:g})")
     rows = []
     for result in results:
         s, regret = result.settings, result.regret
         rows.append(
-            (
+            [
                 s["label"],
                 s["instance"],
                 str(s["memory"]),
@@ -125,9 +136,21 @@ def _print(results: list[Result]) -> None:
                 "-" if math.isnan(regret.sem) else f"{regret.sem:,.1f}",
                 f"{regret.median:,.1f}",
                 f"{s['pulls_per_second'] / 1e6:,.1f}",
-            )
+            ]
         )
+        if rho is not None:
+            rows[-1].append(f"{result.quantile_regret(rho).mean:,.1f}")
     table(heads, rows, left=2)
+
+
+def _memories(policy: str, memories: tuple[int, ...]) -> tuple[int | None, ...]:
+    """The memories to run a policy with: its own where it has one."""
+    cls = parse_policy(policy)[0]
+    if cls.own_memory is not None or cls.unbounded:
+        return (None,)
+    if not memories:
+        raise SettingError(f"{cls.name} needs --memory: how many arms may have statistics?")
+    return memories
 
 
 def _accepted(policy: str, shared: dict[str, float | None]) -> dict[str, float | None]:

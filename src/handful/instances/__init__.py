@@ -3,6 +3,7 @@
     linear:K            K means from 0.99 down to 0.01             the paper's B_L:K
     power:K:ALPHA       means that fall like (i/K)^ALPHA           the paper's B_ALPHA:K
     bernoulli:P,P,...   the means as listed
+    beta:A:B:MU_STAR    endless arms, means MU_STAR x Beta(A, B)   the paper's I1, I2, I3, I4
 
 and, after a plus, a reward law other than Bernoulli: `linear:100+beta`, `+uniform`, `+constant`,
 `+truncnorm:0.1`. A new instance is one function in `means.py` and one line in `_PARSERS`.
@@ -13,53 +14,85 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from handful.arms import MAX_ARMS
-from handful.errors import SettingError, UnknownNameError
+from handful.errors import MissingExtraError, SettingError, UnknownNameError
 from handful.instances import laws, means
 from handful.rng import State
 
 __all__ = ["Instance", "instance"]
 
 
+ENDLESS_ARMS = 2**62
+"""The number of arms of a reservoir, as far as arithmetic goes."""
+
+
 @dataclass(frozen=True)
 class Instance:
-    """K arms with means and one reward law."""
+    """Arms with means and one reward law: K of them, or endlessly many."""
 
     name: str
     n_arms: int
     kind: int
-    alpha: float = 1.0
+    a: float = 1.0
+    b: float = 1.0
+    top: float = 1.0
     listed: tuple[float, ...] = ()
     law: int = laws.BERNOULLI
     spread: float = 0.0
-    _centres: dict[int, float] = field(default_factory=dict, repr=False, compare=False)
+    _centres: dict[float, float] = field(default_factory=dict, repr=False, compare=False)
 
-    def mean(self, arm: int) -> float:
+    @property
+    def endless(self) -> bool:
+        """Whether this is a reservoir, whose arms follow from the key of the run."""
+        return self.kind == means.RESERVOIR
+
+    def mean(self, arm: int, key: int = 0) -> float:
         """The mean reward of an arm."""
-        return means.mean_of(self.kind, arm, self.n_arms, self.alpha, self.listed)
+        if self.endless:
+            return means.reservoir_mean(arm, self.a, self.b, self.top, key)
+        return means.mean_of(self.kind, arm, self.n_arms, self.a, self.listed)
 
     @property
     def best_mean(self) -> float:
-        """mu*, the largest mean."""
+        """mu*, the largest mean, or the least upper bound of all."""
+        if self.endless:
+            return self.top
         if self.kind == means.LISTED:
             return max(self.listed)
         return max(self.mean(0), self.mean(min(1, self.n_arms - 1)))
 
-    def draw(self, arm: int, state: State) -> float:
-        """A reward of an arm."""
-        mean = self.mean(arm)
-        return laws.draw(self.law, mean, self._centre(arm, mean), self.spread, state)
+    def quantile(self, rho: float) -> float:
+        """mu_rho: the least mean that all but a share rho of the arms do not exceed."""
+        if not 0.0 < rho < 1.0:
+            raise SettingError(f"rho={rho!r} is not between 0 and 1")
+        if self.endless:
+            try:
+                from scipy.special import betaincinv
+            except ImportError:
+                raise MissingExtraError("quantile regret", "scipy", "sim") from None
+            return self.top * float(betaincinv(self.a, self.b, 1.0 - rho))
+        if self.n_arms > MAX_SORTED:
+            raise SettingError(
+                f"the quantile of {self.n_arms} means is not worked out: give at most {MAX_SORTED}"
+            )
+        ordered = sorted(self.mean(arm) for arm in range(self.n_arms))
+        return ordered[max(0, math.ceil((1.0 - rho) * self.n_arms - 1e-9) - 1)]
 
-    def _centre(self, arm: int, mean: float) -> float:
+    def draw(self, arm: int, state: State, key: int = 0) -> float:
+        """A reward of an arm."""
+        mean = self.mean(arm, key)
+        return laws.draw(self.law, mean, self._centre(mean), self.spread, state)
+
+    def _centre(self, mean: float) -> float:
         if self.law != laws.TRUNCNORM:
             return 0.0
-        if arm not in self._centres:
+        if mean not in self._centres:
             if len(self._centres) >= 1024:
                 self._centres.clear()
-            self._centres[arm] = laws.centre_of(self.law, mean, self.spread)
-        return self._centres[arm]
+            self._centres[mean] = laws.centre_of(self.law, mean, self.spread)
+        return self._centres[mean]
 
 
 def instance(spec: str | Instance) -> Instance:
@@ -68,8 +101,8 @@ def instance(spec: str | Instance) -> Instance:
         return spec
     if not isinstance(spec, str):
         raise SettingError(f"instance={spec!r} is not a name such as 'linear:100'")
-    world, _, law_text = spec.strip().partition("+")
-    kind, _, rest = world.partition(":")
+    world, *law_text = re.split(r"\+(?=[A-Za-z]|$)", spec.strip(), maxsplit=1)
+    kind, _, rest = _ALIASES.get(world, world).partition(":")
     arguments = rest.split(":") if rest else []
     if alias := re.fullmatch(r"B_(L|\d*\.?\d+)", kind):
         if len(arguments) != 1:
@@ -77,18 +110,12 @@ def instance(spec: str | Instance) -> Instance:
         kind, alpha = ("linear", "") if alias[1] == "L" else ("power", alias[1])
         arguments += [alpha] if alpha else []
     if kind not in _PARSERS:
-        raise UnknownNameError("instance", kind, [*_PARSERS, "B_L", "B_0.3", "B_0.6"])
-    law, spread, law_name = _law(law_text, spec)
+        raise UnknownNameError("instance", kind, [*_PARSERS, *_ALIASES, "B_L", "B_0.3", "B_0.6"])
+    law, spread, law_name = _law(law_text[0] if law_text else None, spec)
     parsed = _PARSERS[kind](spec, arguments)
-    return Instance(
-        name=parsed.name + law_name,
-        n_arms=parsed.n_arms,
-        kind=parsed.kind,
-        alpha=parsed.alpha,
-        listed=parsed.listed,
-        law=law,
-        spread=spread,
-    )
+    if law == laws.TRUNCNORM and any(0.0 < min(p, 1.0 - p) < 1e-6 for p in parsed.listed):
+        raise SettingError(f"instance {spec!r}: truncnorm needs means in [1e-6, 1 - 1e-6], or 0, 1")
+    return replace(parsed, name=parsed.name + law_name, law=law, spread=spread)
 
 
 def _linear(spec: str, arguments: list[str]) -> Instance:
@@ -102,7 +129,7 @@ def _power(spec: str, arguments: list[str]) -> Instance:
     n, alpha = _arms(spec, arguments[0]), _number(spec, arguments[1])
     if not 0.0 < alpha <= 100.0:
         raise SettingError(f"instance {spec!r}: ALPHA={alpha:g} must be above 0 and at most 100")
-    return Instance(f"power:{n}:{alpha!r}", n, means.POWER, alpha=alpha)
+    return Instance(f"power:{n}:{alpha!r}", n, means.POWER, a=alpha)
 
 
 def _listed(spec: str, arguments: list[str]) -> Instance:
@@ -112,23 +139,42 @@ def _listed(spec: str, arguments: list[str]) -> Instance:
         if not 0.0 <= p <= 1.0:
             raise SettingError(f"instance {spec!r}: the mean {p:g} is not in [0, 1]")
     return Instance(
-        f"bernoulli:{','.join(map(repr, listed))}", len(listed), means.LISTED, 1.0, listed
+        f"bernoulli:{','.join(map(repr, listed))}", len(listed), means.LISTED, listed=listed
     )
+
+
+def _reservoir(spec: str, arguments: list[str]) -> Instance:
+    _expect(spec, arguments, 3, "beta:A:B:MU_STAR")
+    a, b, top = (_number(spec, text) for text in arguments)
+    if not (0.01 <= a <= 1000.0 and 0.01 <= b <= 1000.0):
+        raise SettingError(f"instance {spec!r}: A and B must be from 0.01 to 1000")
+    if not 0.0 < top <= 1.0:
+        raise SettingError(f"instance {spec!r}: MU_STAR={top:g} must be above 0 and at most 1")
+    return Instance(f"beta:{a!r}:{b!r}:{top!r}", ENDLESS_ARMS, means.RESERVOIR, a=a, b=b, top=top)
 
 
 _PARSERS: dict[str, Callable[[str, list[str]], Instance]] = {
     "linear": _linear,
     "power": _power,
     "bernoulli": _listed,
+    "beta": _reservoir,
 }
+_ALIASES = {
+    "I1": "beta:0.5:2:1",
+    "I2": "beta:1:1:1",
+    "I3": "beta:0.5:2:0.6",
+    "I4": "beta:1:1:0.6",
+}
+"""The paper's reservoirs (its Table 1)."""
+MAX_SORTED = 10**6
 
 
-def _law(text: str, spec: str) -> tuple[int, float, str]:
+def _law(text: str | None, spec: str) -> tuple[int, float, str]:
+    if text is None:
+        return laws.BERNOULLI, 0.0, ""
     name, _, argument = text.partition(":")
     if not name:
-        if "+" in spec:
-            raise SettingError(f"instance {spec!r}: no reward law after the plus")
-        return laws.BERNOULLI, 0.0, ""
+        raise SettingError(f"instance {spec!r}: no reward law after the plus")
     if name not in laws.LAWS:
         raise UnknownNameError("reward law", name, laws.LAWS)
     law = laws.LAWS[name]
@@ -137,10 +183,10 @@ def _law(text: str, spec: str) -> tuple[int, float, str]:
             raise SettingError(f"instance {spec!r}: the law {name} takes no number")
         return law, 0.0, "" if law == laws.BERNOULLI else f"+{name}"
     spread = _number(spec, argument) if argument else laws.DEFAULT_SPREAD[law]
-    if not 0.0 < spread <= laws.MAX_SPREAD[law]:
+    if not laws.MIN_SPREAD <= spread <= laws.MAX_SPREAD[law]:
         raise SettingError(
-            f"instance {spec!r}: {name}:{spread:g} must be above 0 and at most "
-            f"{laws.MAX_SPREAD[law]:g}"
+            f"instance {spec!r}: {name}:{spread:g} must be at least {laws.MIN_SPREAD:g} "
+            f"and at most {laws.MAX_SPREAD[law]:g}"
         )
     return law, spread, f"+{name}:{spread!r}"
 

@@ -1,10 +1,14 @@
 """Means of the arms as a function of the index, so that 10^12 arms cost what 10 do.
 
-Index 0 is the paper's arm 1. The paper's instances (section 3.2), for K arms:
+Index 0 is the paper's arm 1. The paper's finite instances (section 3.2), for K arms:
 
     linear    mu_i falls evenly from 0.99 to 0.01                              (B_L^K)
     power     mu_1 = 0.99,  mu_i = 1 - 0.98 ((i-1)/(K-1))^alpha for i > 1      (B_alpha^K)
     listed    the means as given
+
+and a reservoir, whose arms are drawn anew in each run (section 4.2):
+
+    beta      mu_i = mu* times a Beta(a, b) number that follows from the run's key and i
 
 A slip of the paper: for large K the second arm of `power` passes 0.99 (alpha = 0.3 from about 4.3
 million arms on), so the best mean is the larger of the first two, not always mu_1.
@@ -16,16 +20,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handful.rng import GOLDEN, beta, tape_word
+
 LINEAR = 0
 POWER = 1
 LISTED = 2
+RESERVOIR = 3
 
 TOP = 0.99
 BOTTOM = 0.01
 
 
+def reservoir_mean(i: int, a: float, b: float, top: float, key: int) -> float:
+    """The mean of arm i of a reservoir."""
+    return top * beta(a, b, [tape_word(key, i, GOLDEN), GOLDEN])
+
+
 def mean_of(kind: int, i: int, K: int, alpha: float, listed: Sequence[float]) -> float:
-    """The mean of arm i."""
+    """The mean of arm i of a finite set."""
     if kind == LISTED:
         return listed[i]
     if i == 0:

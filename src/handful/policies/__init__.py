@@ -5,14 +5,22 @@ A new policy is one class and one line in `POLICIES`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
 from typing import Any
 
-from handful.arms import FiniteArms
 from handful.errors import StateError, UnknownNameError
-from handful.policies.base import Policy
-from handful.policies.phased import MOSSM, TSM, UCBM, PhasedPolicy
+from handful.policies.base import ArmsLike, Policy
+from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
+from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.state import unseal
+from handful.policies.unbounded import (
+    QRM2,
+    IMEDPolicy,
+    KLUCBPolicy,
+    MOSSPolicy,
+    ThompsonPolicy,
+    UCB1Policy,
+    UCBMPAPolicy,
+)
 
 POLICIES: dict[str, type[Policy]] = {
     cls.name: cls
@@ -20,10 +28,33 @@ POLICIES: dict[str, type[Policy]] = {
         UCBM,
         TSM,
         MOSSM,
+        QUCBM,
+        QTSM,
+        QMOSSM,
+        UCB1Policy,
+        UCBMPAPolicy,
+        ThompsonPolicy,
+        MOSSPolicy,
+        KLUCBPolicy,
+        IMEDPolicy,
+        QRM2,
     )
 }
 
-__all__ = ["MOSSM", "POLICIES", "TSM", "UCBM", "PhasedPolicy", "Policy", "from_bytes", "policy"]
+__all__ = [
+    "MOSSM",
+    "POLICIES",
+    "QMOSSM",
+    "QTSM",
+    "QUCBM",
+    "TSM",
+    "UCBM",
+    "PhasedPolicy",
+    "Policy",
+    "PooledPolicy",
+    "from_bytes",
+    "policy",
+]
 
 
 def policy_class(name: str) -> type[Policy]:
@@ -34,14 +65,12 @@ def policy_class(name: str) -> type[Policy]:
         raise UnknownNameError("policy", str(name), POLICIES) from None
 
 
-def policy(
-    name: str, arms: FiniteArms | int | Iterable[Hashable], memory: int, **settings: Any
-) -> Policy:
+def policy(name: str, arms: ArmsLike, memory: int | None = None, **settings: Any) -> Policy:
     """A policy by its name: `policy("ucb-m", arms=creatives, memory=8, eta=0.5)`."""
     return policy_class(name)(arms, memory, **settings)
 
 
-def from_bytes(blob: bytes, arms: FiniteArms | int | Iterable[Hashable]) -> Policy:
+def from_bytes(blob: bytes, arms: ArmsLike) -> Policy:
     """The policy that `to_bytes` saved, of whatever kind; it goes on exactly where it was."""
     name, _ = unseal(blob)
     if name not in POLICIES:

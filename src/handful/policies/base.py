@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from struct import Struct
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from handful.arms import FiniteArms
 from handful.errors import (
@@ -31,11 +31,14 @@ from handful.errors import (
 )
 from handful.memory import WORDS_PER_SLOT, ArmMemory, check_memory
 from handful.policies.state import Reader, seal, unseal
+from handful.reservoir import Reservoir
 from handful.rng import State, stream, words
 
 _FRAME = Struct("<QQIBQQQI")
 _RESCALE = Struct("<dd")
 _NOTHING_PENDING = 2**32 - 1
+UNBOUNDED = 2**24
+"""The capacity of a policy without a memory bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,16 @@ class Setting:
     allowed: str
 
 
+ArmsLike: TypeAlias = FiniteArms | Reservoir | int | Iterable[Hashable] | Callable[[int], Hashable]
+"""What users give as arms: see `Policy`."""
+
+
 class Policy(ABC):
     """A bandit policy that keeps statistics of at most `memory` arms.
 
-    arms     a number of arms, a list of labels, or a `FiniteArms`
-    memory   how many arms may have statistics at any time, at least 2
+    arms     a number of arms, a list of labels or a `FiniteArms`; for policies on endless arms a
+             function from index to label, an iterator or a `Reservoir`
+    memory   how many arms may have statistics at any time; some policies have a number of their own
     seed     any whole number; the same seed, the same choices. None: a random one
     rescale  (lo, hi) when rewards lie there and not in [0, 1]
 
@@ -64,24 +72,60 @@ class Policy(ABC):
     summary: ClassVar[str] = ""
     citation: ClassVar[str] = ""
     settings: ClassVar[Mapping[str, Setting]] = {}
+    endless: ClassVar[bool] = False
+    """Made for endlessly many arms; otherwise for finite sets."""
+    own_memory: ClassVar[int | None] = None
+    """The number of arms that the policy keeps whatever is asked; None: as many as it is given."""
+    unbounded: ClassVar[bool] = False
+    """Keeps statistics of every arm it meets: a reference, not a bounded policy."""
 
     def __init__(
         self,
-        arms: FiniteArms | int | Iterable[Hashable],
-        memory: int,
+        arms: ArmsLike,
+        memory: int | None = None,
         *,
         seed: int | None = None,
         rescale: tuple[float, float] | None = None,
         **settings: float,
     ) -> None:
-        self._arms = FiniteArms.of(arms)
-        self._memory = ArmMemory(check_memory(memory))
+        self._arms = self._arms_of(arms)
+        self._memory = ArmMemory(self.memory_for(memory, self._arms.n))
         self._rescale = _check_rescale(rescale)
         self._values = check_settings(type(self), settings)
         self._seed = seed_word(seed)
         self._rng: State
         self._pending: int | None
         self.reset()
+
+    @classmethod
+    def _arms_of(cls, arms: Any) -> FiniteArms | Reservoir:
+        if cls.endless:
+            return Reservoir.of(arms)
+        if isinstance(arms, Reservoir):
+            raise SettingError(
+                f"{cls.name} is for finite sets of arms, and a reservoir is endless: take a policy "
+                "for endless arms, such as qucb-m"
+            )
+        return FiniteArms.of(arms)
+
+    @classmethod
+    def memory_for(cls, memory: int | None, n_arms: int) -> int:
+        """How many arms the policy keeps when asked for `memory` on a set of `n_arms`."""
+        if cls.unbounded and not cls.endless and n_arms > UNBOUNDED:
+            raise SettingError(
+                f"{cls.name} keeps statistics of every arm, and {n_arms} are too many for that: "
+                f"give at most {UNBOUNDED}, or take a policy with a memory bound"
+            )
+        own = min(n_arms, UNBOUNDED) if cls.unbounded else cls.own_memory
+        if own is None:
+            return check_memory(memory)
+        if memory is not None and whole_number("memory", memory) != own:
+            kept = "every arm" if cls.unbounded else f"{own} arm{'s' * (own != 1)}"
+            raise SettingError(
+                f"memory={memory}: {cls.name} keeps statistics of {kept}, no more and no less: "
+                "leave memory out"
+            )
+        return own
 
     @abstractmethod
     def _start(self) -> None:
@@ -97,7 +141,7 @@ class Policy(ABC):
 
     @abstractmethod
     def _vouch(self) -> int:
-        """The slot of the arm to recommend."""
+        """The arm to recommend, by index."""
 
     @abstractmethod
     def _pack(self) -> bytes:
@@ -133,7 +177,7 @@ class Policy(ABC):
 
     def recommend(self) -> Any:
         """The arm that the policy vouches for, as its label, without exploring."""
-        return self._arms.label(self._memory.arms[self._vouch()])
+        return self._arms.label(self._vouch())
 
     def reset(self) -> None:
         """Forget everything and start again as if new, with the same seed."""
@@ -165,12 +209,12 @@ class Policy(ABC):
         return seal(self.name, frame + rescale + settings + self._pack() + self._memory.pack())
 
     @classmethod
-    def from_bytes(cls, blob: bytes, arms: FiniteArms | int | Iterable[Hashable]) -> Self:
+    def from_bytes(cls, blob: bytes, arms: ArmsLike) -> Self:
         """The policy that `to_bytes` saved; it goes on exactly where it was."""
-        return cls._restored(blob, FiniteArms.of(arms), check=True)
+        return cls._restored(blob, cls._arms_of(arms), check=True)
 
     @classmethod
-    def _restored(cls, blob: bytes, arms: FiniteArms, check: bool) -> Self:
+    def _restored(cls, blob: bytes, arms: FiniteArms | Reservoir, check: bool) -> Self:
         name, body = unseal(blob)
         if name != cls.name:
             raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
@@ -220,7 +264,7 @@ class Policy(ABC):
     @property
     def memory_words(self) -> int:
         """The 64-bit words that the whole state takes with every slot in use."""
-        free = self._memory.capacity - len(self._memory)
+        free = 0 if self.unbounded else self._memory.capacity - len(self._memory)
         return -(-len(self._bytes(fingerprint=0)) // 8) + free * WORDS_PER_SLOT
 
     def _slot_of(self, arm: object) -> int:
@@ -259,7 +303,9 @@ class Policy(ABC):
         given = "".join(
             f", {key}={value:g}" for key, value in self._values.items() if value == value
         )
-        return f"{type(self).__name__}(arms={self.n_arms}, memory={self.memory}{given})"
+        arms = "endless" if self.endless else self.n_arms
+        memory = "unbounded" if self.unbounded else self.memory
+        return f"{type(self).__name__}(arms={arms}, memory={memory}{given})"
 
     def _table(self) -> list[tuple[str, str, str, str, str]]:
         pulls = self._memory.pulls
@@ -267,7 +313,7 @@ class Policy(ABC):
         vouched = self._vouch()
         return [
             (
-                "*" if slot == vouched else "",
+                "*" if arm == vouched else "",
                 _short(self._arms.label(arm)),
                 str(pulls[slot]),
                 f"{self._memory.mean(slot):.4f}" if pulls[slot] else "-",

@@ -1,33 +1,36 @@
-"""The paper's Algorithm 1 with any allocation rule: UCB-M, TS-M, MOSS-M.
+"""The paper's Algorithm 1 with any allocation rule, and Algorithm 2, which runs it on endless arms.
 
 Roy Chaudhuri and Kalyanakrishnan, "Regret minimisation in multi-armed bandits using bounded arm
 memory", AAAI 2020. `schedule.py` says which arms are in memory when and for how many pulls; this
-file walks it one pull at a time. With M >= K the plain rule runs on all arms.
+file walks it one pull at a time. With all arms in memory the plain rule runs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from itertools import islice
 from struct import Struct
 from typing import ClassVar
 
-from handful.arms import FiniteArms
 from handful.errors import SettingError, StateError
-from handful.policies.base import Policy, Setting, order_key
+from handful.policies.base import Policy, order_key
 from handful.policies.schedule import (
     ENDLESS,
+    Round,
     SubPhase,
     challenger,
+    first_horizon,
     pulls_before,
+    round_key,
+    rounds,
     schedule,
     sub_phases,
 )
 from handful.policies.state import Reader
-from handful.rules import MOSS, THOMPSON, UCB1, Rule, choose, most_played
+from handful.rules import Rule, choose, most_played
 from handful.shuffle import Shuffle
 
-_PLACE = Struct("<IQQB")
+_PLACE = Struct("<BIQQQB")
 _PAPER = (
     "Roy Chaudhuri and Kalyanakrishnan, Regret minimisation in multi-armed bandits using bounded "
     "arm memory, AAAI 2020"
@@ -40,6 +43,11 @@ class PhasedPolicy(Policy):
     rule: ClassVar[Rule]
     citation = _PAPER
 
+    @classmethod
+    def round_shape(cls, memory: int, settings: dict[str, float]) -> tuple[float, float]:
+        """B and alpha of Algorithm 2; (0, 0) for the one endless round of Algorithm 1."""
+        return 0.0, 0.0
+
     @property
     def _eta(self) -> float:
         return self._values.get("eta", math.nan)
@@ -47,15 +55,28 @@ class PhasedPolicy(Policy):
     def _start(self) -> None:
         if not hasattr(self, "rule"):
             raise SettingError(f"{type(self).__name__} names no allocation rule: set rule = ...")
-        self._shuffle = Shuffle.of(self._arms.n, order_key(self._seed))
-        self._start_position = 0
-        self._has_recommended = False
-        self._go_to(1, 1)
-        self._fill(incumbent=self._shuffle.arm_at(0))
+        self._vouched: int | None = None
+        self._go_to(1, 1, 1)
+        self._open_round()
 
-    def _go_to(self, w: int, j: int) -> None:
-        self._schedule = schedule(self._arms.n, self._memory.capacity, w, j)
+    def _go_to(self, r: int, w: int, j: int) -> None:
+        shape = self.round_shape(self._memory.capacity, self._values)
+        self._rounds = rounds(self._arms.n, *shape, r)
+        self._round: Round = next(self._rounds)
+        earlier = islice(rounds(self._arms.n, *shape), r - 1)
+        self._before = sum(round_.pulls for round_ in earlier)
+        self._enter(w, j)
+
+    def _enter(self, w: int, j: int) -> None:
+        """Shuffle the round's arms and stand before a sub-phase of it."""
+        key = round_key(order_key(self._seed), self._round.r)
+        self._shuffle = Shuffle.of(self._round.arms, key)
+        self._schedule = schedule(self._round.arms, self._memory.capacity, w, j)
         self._now: SubPhase = next(self._schedule)
+
+    def _open_round(self) -> None:
+        self._start_position = 0
+        self._fill(incumbent=self._shuffle.arm_at(0))
 
     def _fill(self, incumbent: int) -> None:
         ranks = range(self._now.lo, self._now.hi)
@@ -63,9 +84,14 @@ class PhasedPolicy(Policy):
         self._memory.refill([incumbent, *(self._shuffle.arm_at(p) for p in positions)])
 
     def _budget(self) -> int:
-        """b: the sub-phase's pulls; when all arms fit, the horizon if given, else the time."""
+        """b: the sub-phase's pulls; with all arms in memory the round's; at last the horizon.
+
+        A policy that is not told the horizon takes the number of pulls so far in its place.
+        """
         if self._now.b < ENDLESS:
             return self._now.b
+        if self._round.pulls < ENDLESS:
+            return self._round.pulls
         horizon = self._values.get("horizon", math.nan)
         return max(1, sum(self._memory.pulls)) if math.isnan(horizon) else int(horizon)
 
@@ -75,123 +101,87 @@ class PhasedPolicy(Policy):
 
     def _learn(self, slot: int, reward: float) -> None:
         self._memory.record(slot, self.rule.credit(reward, self._rng))
-        if sum(self._memory.pulls) == self._now.b:
-            self._next_sub_phase()
+        round_is_over = self._pulls_in_round() == self._round.pulls
+        if round_is_over or sum(self._memory.pulls) == self._now.b:
+            self._vouched = self._memory.arms[most_played(self._memory.pulls)]
+            if round_is_over:
+                self._before += self._round.pulls
+                self._round = next(self._rounds)
+                self._enter(1, 1)
+                self._open_round()
+            else:
+                self._next_sub_phase(self._vouched)
 
-    def _next_sub_phase(self) -> None:
-        incumbent = self._memory.arms[most_played(self._memory.pulls)]
+    def _next_sub_phase(self, incumbent: int) -> None:
         self._now = next(self._schedule)
         if self._now.j == 1:
             self._start_position = self._shuffle.position_of(incumbent)
-        self._has_recommended = True
         self._fill(incumbent)
 
     def _vouch(self) -> int:
-        """The arm carried over from the last finished sub-phase, or the most played so far."""
-        return 0 if self._has_recommended else most_played(self._memory.pulls)
+        """The arm that the last finished sub-phase recommended, or the most played so far."""
+        if self._vouched is not None:
+            return self._vouched
+        return self._memory.arms[most_played(self._memory.pulls)]
+
+    def _pulls_in_round(self) -> int:
+        now = self._now
+        before = pulls_before(self._round.arms, self._memory.capacity, now.w, now.j)
+        return before + sum(self._memory.pulls)
 
     @property
     def pulls(self) -> int:
         """How many rewards the policy has taken in."""
-        before = pulls_before(self._arms.n, self._memory.capacity, self._now.w, self._now.j)
-        return before + sum(self._memory.pulls)
+        return self._before + self._pulls_in_round()
 
     def _where(self) -> str:
         now = self._now
+        where = f"round {self._round.r} on {self._round.arms} arms, " if self.endless else ""
         if now.b == ENDLESS:
-            return "all arms in memory"
-        h0 = sub_phases(self._arms.n, self._memory.capacity)
+            return where + "all arms in memory"
+        h0 = sub_phases(self._round.arms, self._memory.capacity)
         done = sum(self._memory.pulls)
-        return f"phase {now.w}, sub-phase {now.j} of {h0}, pull {done} of {now.b}"
+        return f"{where}phase {now.w}, sub-phase {now.j} of {h0}, pull {done} of {now.b}"
 
     def _pack(self) -> bytes:
-        return _PLACE.pack(self._now.w, self._now.j, self._start_position, self._has_recommended)
+        return _PLACE.pack(
+            self._round.r,
+            self._now.w,
+            self._now.j,
+            self._start_position,
+            self._vouched or 0,
+            self._vouched is not None,
+        )
 
     def _unpack(self, reader: Reader) -> None:
-        w, j, start, recommended = (int(value) for value in reader.take(_PLACE))
-        n, capacity = self._arms.n, self._memory.capacity
+        r, w, j, start, vouched, has_vouched = (int(value) for value in reader.take(_PLACE))
+        if not 1 <= r <= (64 if self.endless else 1):
+            raise StateError(f"a saved policy cannot be in round {r}")
+        self._go_to(r, 1, 1)
+        n, capacity = self._round.arms, self._memory.capacity
         if not (1 <= w <= 64 and 1 <= j <= sub_phases(n, capacity) and start < n):
             raise StateError(f"phase {w}, sub-phase {j} of a saved policy on {n} arms cannot be")
-        self._shuffle = Shuffle.of(n, order_key(self._seed))
+        if vouched >= n or any(arm >= n for arm in self._memory.arms):
+            raise StateError(f"the saved policy knows an arm that its {n} arms do not have")
+        self._go_to(r, w, j)
         self._start_position = start
-        self._has_recommended = bool(recommended)
-        self._go_to(w, j)
+        self._vouched = vouched if has_vouched else None
         if len(self._memory) != self._now.hi - self._now.lo + 1:
             raise StateError("the saved memory does not hold the arms of the saved sub-phase")
-        if sum(self._memory.pulls) >= self._now.b:
+        if sum(self._memory.pulls) >= self._now.b or self._pulls_in_round() >= self._round.pulls:
             raise StateError("the saved sub-phase has more pulls than its budget")
 
 
-class UCBM(PhasedPolicy):
-    """UCB-M: Algorithm 1 with UCB1.
+class PooledPolicy(PhasedPolicy):
+    """Algorithm 2: Algorithm 1 in rounds, on a pool of arms from a reservoir that grows.
 
-    >>> policy = UCBM(arms=["red", "green", "blue"], memory=2, seed=1)
-    >>> for _ in range(100):
-    ...     arm = policy.select()
-    ...     policy.update(arm, 1.0 if arm == "blue" else 0.0)
-    >>> policy.recommend()
-    'blue'
+    alpha = 0.205 is the paper's theory; 0.347, which its Table 1 uses, is the better in practice.
+    Where the pool is no larger than the memory, the plain rule runs on all of it.
     """
 
-    name = "ucb-m"
-    title = "UCB-M"
-    summary = "Algorithm 1 with UCB1; eta scales its exploration"
-    rule = UCB1
-    settings: ClassVar[Mapping[str, Setting]] = {
-        "eta": Setting(1.0, "scale of the exploration bonus", lambda x: x >= 0.0, "eta >= 0")
-    }
+    endless = True
 
-    def __init__(
-        self,
-        arms: FiniteArms | int | Iterable[Hashable],
-        memory: int,
-        *,
-        eta: float = 1.0,
-        seed: int | None = None,
-        rescale: tuple[float, float] | None = None,
-        **unknown: float,
-    ) -> None:
-        super().__init__(arms, memory, seed=seed, rescale=rescale, eta=eta, **unknown)
-
-
-class TSM(PhasedPolicy):
-    """TS-M: Algorithm 1 with Thompson sampling."""
-
-    name = "ts-m"
-    title = "TS-M"
-    summary = "Algorithm 1 with Thompson sampling"
-    rule = THOMPSON
-
-
-class MOSSM(PhasedPolicy):
-    """MOSS-M: Algorithm 1 with MOSS.
-
-    `horizon` matters only when all arms fit in memory, where MOSS needs it; without it, the number
-    of pulls so far stands in for it.
-    """
-
-    name = "moss-m"
-    title = "MOSS-M"
-    summary = "Algorithm 1 with MOSS"
-    rule = MOSS
-    settings: ClassVar[Mapping[str, Setting]] = {
-        "horizon": Setting(
-            math.nan,
-            "pulls in all, for memory >= arms",
-            lambda x: 1 <= x <= 2**53 and x == int(x),
-            "a whole number >= 1",
-        )
-    }
-
-    def __init__(
-        self,
-        arms: FiniteArms | int | Iterable[Hashable],
-        memory: int,
-        *,
-        horizon: int | None = None,
-        seed: int | None = None,
-        rescale: tuple[float, float] | None = None,
-        **unknown: float,
-    ) -> None:
-        told = {} if horizon is None else {"horizon": horizon}
-        super().__init__(arms, memory, seed=seed, rescale=rescale, **told, **unknown)
+    @classmethod
+    def round_shape(cls, memory: int, settings: dict[str, float]) -> tuple[float, float]:
+        """B = (M^2 (M+2))^(1/(1-alpha)), and alpha."""
+        return first_horizon(memory, settings["alpha"]), settings["alpha"]

@@ -1,4 +1,6 @@
-"""When arms enter and leave memory in the paper's Algorithm 1: phases and their sub-phases.
+"""When arms enter and leave memory in the paper's algorithms: rounds, phases, sub-phases.
+
+Algorithm 1, for K arms:
 
     h0 = ceil((K-1)/(M-1)),  b_1 = M(M+2),  b_w = 2 b_{w-1}
     for w = 1, 2, ...                   phases
@@ -11,13 +13,19 @@ Departure from the printed pseudo-code, which can leave arms out of a phase: the
 phase are all arms but the incumbent that the phase *started* with, in the shuffled order. Then each
 phase puts every arm in memory in exactly h0 sub-phases, as the paper's lemma on h0 says.
 
+Algorithm 2, for endless arms, runs Algorithm 1 anew in rounds of growing length on a pool of
+growing size: see `rounds`.
+
 The simulator compiles these functions as they stand; online, a policy walks the same generator.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from handful.rng import GOLDEN, MASK, mix
 
 ENDLESS = 2**62
 """The budget of the only sub-phase when all arms fit in memory."""
@@ -64,3 +72,36 @@ def pulls_before(K: int, M: int, w: int, j: int) -> int:
         return 0
     doubled = 1 << (w - 1)
     return M * (M + 2) * ((doubled - 1) * sub_phases(K, M) + doubled * (j - 1))
+
+
+class Round(NamedTuple):
+    """Round r of Algorithm 2: Algorithm 1 anew for `pulls` pulls on the first `arms` arms."""
+
+    r: int
+    pulls: int
+    arms: int
+
+
+def rounds(K: int, B: float, alpha: float, r: int = 1) -> Iterator[Round]:
+    """All rounds from round r on: t_r = 2^r B, n_r = ceil(t_r^alpha).
+
+    The pool only grows: round r works on the arms 0 .. n_r - 1 of the reservoir, which it can name
+    by index. A finite set (B = 0) is one endless round on all K arms.
+    """
+    while True:
+        if B == 0.0:
+            yield Round(1, ENDLESS, K)
+        else:
+            t = B * 2.0**r
+            yield Round(r, int(t), math.ceil(t**alpha))
+        r += 1
+
+
+def first_horizon(M: int, alpha: float) -> float:
+    """B = (M^2 (M+2))^(1/(1-alpha)) of Algorithm 2."""
+    return float((M * M * (M + 2)) ** (1.0 / (1.0 - alpha)))
+
+
+def round_key(key: int, r: int) -> int:
+    """The key of the shuffle of a round: each round shuffles its pool anew."""
+    return key if r == 1 else mix((key + r * GOLDEN) & MASK)

@@ -8,8 +8,9 @@ A score is a pure function of numbers, with the paper's symbols:
     rng  the policy's generator, for rules that draw
 
 `BonusRule` is for scores of the form mean + growth(t) * width(n), which the simulator tabulates;
-`IndexRule` is for any other score. The simulator compiles the same functions with Numba, so they
-may use `math`, `handful.rng` and arithmetic, and nothing else.
+`LeaderRule` for scores that compare with the best mean in memory; `IndexRule` for any other. The
+simulator compiles the same functions with Numba, so they may use `math`, `handful.rng` and
+arithmetic, and nothing else.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TypeAlias
 from handful.rng import State
 
 Score: TypeAlias = Callable[[int, float, int, int, int, float, State], float]
+LeaderScore: TypeAlias = Callable[[int, float, float, int, int, int, float, State], float]
 Credit: TypeAlias = Callable[[float, State], float]
 
 
@@ -66,7 +68,25 @@ class BonusRule:
         return s / n + self.growth(t, eta) * self.width(n, b, m)
 
 
-Rule: TypeAlias = IndexRule | BonusRule
+@dataclass(frozen=True, slots=True)
+class LeaderRule:
+    """A score of (n, s, top, t, b, m, eta, rng): it also looks at the highest mean in memory."""
+
+    name: str
+    score: LeaderScore
+
+    @property
+    def tries_each_first(self) -> bool:
+        """Always: a mean needs a pull."""
+        return True
+
+    @property
+    def credit(self) -> Credit:
+        """The reward as it is."""
+        return as_given
+
+
+Rule: TypeAlias = IndexRule | BonusRule | LeaderRule
 
 
 def choose(
@@ -82,9 +102,11 @@ def choose(
             if pulls[slot] == 0:
                 return slot
     t = sum(pulls)
-    best, best_score = 0, rule.score(pulls[0], sums[0], t, b, m, eta, rng)
-    for slot in range(1, m):
-        score = rule.score(pulls[slot], sums[slot], t, b, m, eta, rng)
-        if score > best_score:
-            best, best_score = slot, score
-    return best
+    if isinstance(rule, LeaderRule):
+        top = max(s / n for n, s in zip(pulls, sums, strict=True))
+        scores = [
+            rule.score(n, s, top, t, b, m, eta, rng) for n, s in zip(pulls, sums, strict=True)
+        ]
+    else:
+        scores = [rule.score(n, s, t, b, m, eta, rng) for n, s in zip(pulls, sums, strict=True)]
+    return scores.index(max(scores))

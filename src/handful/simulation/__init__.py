@@ -31,7 +31,7 @@ def simulate(
     policy: str | type[Policy],
     instance: str | Instance,
     *,
-    memory: int,
+    memory: int | None = None,
     horizon: float,
     runs: int = 100,
     seed: int = 0,
@@ -47,7 +47,7 @@ def simulate(
     Args:
         policy: a name such as "ucb-m" or "ucb-m:eta=0.2", or a subclass of `Policy`.
         instance: a name such as "linear:100" or "power:1000:0.3+beta", or an `Instance`.
-        memory: how many arms may have statistics, at least 2.
+        memory: how many arms may have statistics; left out for policies with a number of their own.
         horizon: pulls per run.
         runs: independent runs.
         seed: any whole number; the same seed, the same numbers, with any engine and workers.

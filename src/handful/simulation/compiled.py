@@ -15,19 +15,18 @@ from itertools import islice
 import numpy as np
 
 from handful.errors import EngineError
-from handful.policies.base import Policy, order_key, seed_word
+from handful.policies.base import Policy, check_settings, order_key, seed_word
 from handful.policies.phased import PhasedPolicy
-from handful.policies.schedule import schedule
+from handful.policies.schedule import rounds, schedule
 from handful.rng import stream
 from handful.rules import BonusRule
-from handful.shuffle import Shuffle
 from handful.simulation import oracle
 from handful.simulation.kernels import phased
 from handful.simulation.kernels.jit import CompileError, cache_folder
 from handful.simulation.kernels.world import Batch, World
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
-from handful.simulation.seeds import policy_seed, reward_stream, tape_key
+from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
 
 _BATCH = 256
 """Runs whose arrays exist at the same time."""
@@ -36,12 +35,12 @@ _CHECKED_MEMORY = 4096
 
 
 def supports(cell: Cell) -> bool:
-    """Whether this engine can run the cell: Algorithm 1 as it stands, with any rule.
+    """Whether this engine can run the cell: the paper's algorithms as they stand, with any rule.
 
     A width that follows the budget cannot be tabulated where the budget is the time: all arms in
     memory, and a policy that is not told the horizon.
     """
-    if cell.instance.n_arms >= 2**63 or not follows_algorithm_1(cell.policy):
+    if cell.instance.n_arms >= 2**63 or not follows_the_paper(cell.policy):
         return False
     assert issubclass(cell.policy, PhasedPolicy)
     rule = cell.policy.rule
@@ -49,8 +48,8 @@ def supports(cell: Cell) -> bool:
     return not (by_budget and cell.memory >= cell.instance.n_arms and _horizon(cell) == 0)
 
 
-def follows_algorithm_1(policy: type[Policy]) -> bool:
-    """A phased policy that changes nothing but the rule; one that does is for the oracle."""
+def follows_the_paper(policy: type[Policy]) -> bool:
+    """A phased policy that changes nothing but data, rule and rounds; others are for the oracle."""
     if not issubclass(policy, PhasedPolicy):
         return False
     own = policy.__mro__[: policy.__mro__.index(PhasedPolicy)]
@@ -62,7 +61,7 @@ def follows_algorithm_1(policy: type[Policy]) -> bool:
         if (callable(value) or isinstance(value, property | classmethod))
         and not name.startswith("__")
     }
-    return not changed & fixed
+    return not changed & (fixed - {"round_shape"})
 
 
 def warm_up(cell: Cell) -> None:
@@ -122,13 +121,14 @@ def _run_batch(
     kernel = phased.phased_kernel(cell.policy.rule)
     world = World.of(cell.instance)
     eta, horizon = _eta(cell), _horizon(cell)
+    shape = _shape(cell)
     counters = np.zeros((workers, 1), dtype=np.int64)
 
     def work(worker: int, todo: Iterator[int]) -> None:
         scratch = phased.tables()
         mine = batch._replace(progress=counters[worker])
         for r in todo:
-            kernel(r, cell.memory, eta, horizon, world, mine, *scratch)
+            kernel(r, cell.memory, eta, horizon, *shape, world, mine, *scratch)
 
     if workers == 1 and progress is None:
         work(0, iter(range(runs)))
@@ -152,6 +152,12 @@ def _run_batch(
             raise
 
 
+def _shape(cell: Cell) -> tuple[float, float]:
+    """B and alpha of the policy's rounds."""
+    assert issubclass(cell.policy, PhasedPolicy)
+    return cell.policy.round_shape(cell.memory, check_settings(cell.policy, cell.settings))
+
+
 def _horizon(cell: Cell) -> int:
     """What the policy is told of the horizon; 0: nothing."""
     return int(cell.policy_settings().get("horizon", 0))
@@ -166,13 +172,15 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
     world = cell.instance
     n = len(runs)
     seeds = [seed_word(policy_seed(cell.seed, cell.id, run)) for run in runs]
-    shuffles = [Shuffle.of(world.n_arms, order_key(seed)) for seed in seeds]
     stays = _stays(cell) if cell.record else 0
-    slots = min(cell.memory, world.n_arms)
+    slots = phased.slots(world.n_arms, cell.memory, *_shape(cell), cell.horizon)
     return Batch(
         choices=np.array([stream("choices", seed) for seed in seeds], dtype=np.uint64),
         rewards=np.array([reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64),
-        order=np.array([shuffle[1:] for shuffle in shuffles], dtype=np.uint64),
+        order=np.array([order_key(seed) for seed in seeds], dtype=np.uint64),
+        arms=np.array(
+            [world_key(cell.seed, cell.id, run, cell.tape) for run in runs], dtype=np.uint64
+        ),
         tape=np.array([tape_key(cell.seed, run) for run in runs], dtype=np.uint64),
         on_tape=cell.tape,
         grid=np.array(grid, dtype=np.int64),
@@ -188,13 +196,18 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
 
 
 def _stays(cell: Cell) -> int:
-    """How many sub-phases fit into the horizon, a cut one included."""
-    pulls = 0
-    for count, now in enumerate(schedule(cell.instance.n_arms, cell.memory), start=1):
-        pulls += now.b
-        if pulls >= cell.horizon:
+    """How many sub-phases fit into the horizon, cut ones included."""
+    pulls = count = 0
+    for lap in rounds(cell.instance.n_arms, *_shape(cell)):
+        end = min(cell.horizon, pulls + lap.pulls)
+        for now in schedule(lap.arms, cell.memory):
+            pulls = min(end, pulls + now.b)
+            count += 1
+            if pulls == end:
+                break
+        if pulls == cell.horizon:
             return count
-    raise AssertionError("the schedule never ends before the horizon")
+    raise AssertionError("the rounds never end before the horizon")
 
 
 def _outcome(cell: Cell, batch: Batch, runs: int) -> Outcome:

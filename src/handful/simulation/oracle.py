@@ -10,10 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from handful.policies.base import Policy
+from handful.reservoir import Reservoir
 from handful.rng import GOLDEN, State, tape_word
 from handful.simulation.outcome import Outcome, Stays
 from handful.simulation.plan import FEW_ARMS, Cell
-from handful.simulation.seeds import policy_seed, reward_stream, tape_key
+from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
 
 
 class ExactSum:
@@ -38,14 +39,15 @@ def simulate_run(
     """One run of a cell."""
     world = cell.instance
     policy = cell.policy(
-        world.n_arms,
-        cell.memory,
+        Reservoir(_own_index) if world.endless else world.n_arms,
+        None if cell.policy.own_memory or cell.policy.unbounded else cell.memory,
         seed=policy_seed(cell.seed, cell.id, run),
         **cell.policy_settings(),
     )
     best = world.best_mean
     state = reward_stream(cell.seed, cell.id, run)
     key = tape_key(cell.seed, run)
+    arms_key = world_key(cell.seed, cell.id, run, cell.tape)
     total = ExactSum()
     regret = np.empty((1, len(grid)))
     pulls = np.zeros((1, world.n_arms), dtype=np.int64) if world.n_arms <= FEW_ARMS else None
@@ -55,8 +57,8 @@ def simulate_run(
         arm = policy.select()
         if cell.tape:
             state = _tape_state(key, t, arm)
-        policy.update(arm, world.draw(arm, state))
-        total.add(best - world.mean(arm))
+        policy.update(arm, world.draw(arm, state, arms_key))
+        total.add(best - world.mean(arm, arms_key))
         if pulls is not None:
             pulls[0, arm] += 1
         if stays is not None:
@@ -67,6 +69,11 @@ def simulate_run(
             if progress is not None:
                 progress(t + 1)
     return Outcome(regret, pulls, None if stays is None else [stays.finish()])
+
+
+def _own_index(index: int) -> int:
+    """Arms of a simulated reservoir are known by their index."""
+    return index
 
 
 def _tape_state(key: int, t: int, arm: int) -> State:
@@ -104,7 +111,7 @@ class _StayLog:
             # A stay cut by the horizon is read as the rule would end it.
             start, arms, counts, _ = self.rows[-1]
             self.rows[-1] = (start, arms, counts, arms[counts.index(max(counts))])
-        slots = min(self.policy.memory, self.policy.n_arms)
+        slots = max(len(row[1]) for row in self.rows)
 
         def padded(column: int) -> list[list[int]]:
             return [[*row[column], *[-1] * slots][:slots] for row in self.rows]  # type: ignore[misc]

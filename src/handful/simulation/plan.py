@@ -12,7 +12,6 @@ from typing import Any
 
 from handful.errors import SettingError, UnknownNameError, whole_number
 from handful.instances import Instance, instance
-from handful.memory import check_memory
 from handful.policies import policy_class
 from handful.policies.base import Policy, check_settings
 
@@ -39,7 +38,7 @@ class Cell:
     @property
     def id(self) -> str:
         """What tells this cell from others, horizon, runs and seed aside."""
-        given = "".join(f" {key}={value:g}" for key, value in sorted(self.settings.items()))
+        given = "".join(f" {key}={value!r}" for key, value in sorted(self.settings.items()))
         return f"{self.policy.name}{given} M={self.memory} {self.instance.name}"
 
     @property
@@ -59,7 +58,7 @@ class Cell:
 def cell(
     policy: str | type[Policy],
     instance_spec: str | Instance,
-    memory: int,
+    memory: int | None,
     horizon: float,
     runs: int = 100,
     seed: int = 0,
@@ -71,10 +70,21 @@ def cell(
     cls, inline = parse_policy(policy)
     given = {**inline, **{k: v for k, v in (settings or {}).items() if v is not None}}
     values = check_settings(cls, given)
+    world = instance(instance_spec)
+    if cls.endless and not world.endless:
+        raise SettingError(
+            f"{cls.name} is for endless arms, and {world.name} is a finite set: take an instance "
+            "such as I1 or beta:1:1:1, or a policy such as ucb-m"
+        )
+    if world.endless and not cls.endless:
+        raise SettingError(
+            f"{cls.name} is for finite sets of arms, and {world.name} is endless: take an instance "
+            "such as linear:100, or a policy such as qucb-m"
+        )
     return Cell(
         policy=cls,
-        memory=check_memory(memory),
-        instance=instance(instance_spec),
+        memory=cls.memory_for(memory, world.n_arms),
+        instance=world,
         horizon=whole("horizon", horizon, MAX_HORIZON),
         runs=whole("runs", runs, 10**9),
         seed=whole_number("seed", seed),

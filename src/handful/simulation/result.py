@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError
+from handful.instances import instance
 from handful.simulation.outcome import Outcome, Stays
 
 if TYPE_CHECKING:
@@ -112,15 +113,30 @@ class Result:
             raise SettingError(f"t={t} is not on the grid {self.curve.t.tolist()}")
         return Estimate(self.curve.per_run[:, found[0]])
 
+    def quantile_regret(self, rho: float) -> Estimate:
+        """R_T(rho): regret to mu_rho, which all but a share rho of the arms do not exceed."""
+        s = self.settings
+        shortfall = s["best_mean"] - instance(s["instance"]).quantile(rho)
+        return Estimate(self.curve.per_run[:, -1] - s["horizon"] * shortfall)
+
     @property
     def label(self) -> str:
         """The policy and its memory as people write them."""
         return f"{self.settings['label']}, M = {self.settings['memory']}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: the settings, the regret and its curve."""
+    def to_dict(self, rho: float | None = None) -> dict[str, Any]:
+        """Plain data for JSON: the settings, the regret and its curve; also that to mu_rho."""
         regret = self.regret
+        quantile: dict[str, Any] = {}
+        if rho is not None:
+            to_rho = self.quantile_regret(rho)
+            quantile = {
+                "rho": rho,
+                "quantile_regret_mean": to_rho.mean,
+                "quantile_regret_per_run": to_rho.per_run.tolist(),
+            }
         return {
+            **quantile,
             **self.settings,
             "regret_mean": regret.mean,
             "regret_sem": None if math.isnan(regret.sem) else regret.sem,

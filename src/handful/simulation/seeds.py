@@ -20,6 +20,11 @@ def reward_stream(seed: int, cell: str, run: int) -> State:
     return stream("rewards", seed, cell, run)
 
 
+def world_key(seed: int, cell: str, run: int, tape: bool) -> int:
+    """The key that a reservoir's arms in a run follow from; on a tape the same for all policies."""
+    return words("world", seed, "" if tape else cell, run, count=1)[0]
+
+
 def tape_key(seed: int, run: int) -> int:
     """The key of a run's reward tape."""
     return words("tape", seed, run, count=1)[0]

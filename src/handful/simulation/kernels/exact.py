@@ -1,10 +1,11 @@
 """Exact sums of pulls times gaps, in pairs of doubles.
 
-Regret is a sum of (number of pulls) x (gap). A pair (high, low) of doubles carries 106 bits, which
-holds such sums without any rounding for gaps above 10^-9 and horizons below 10^12; `high` is then
-the correctly rounded regret, whatever the order of the additions. Products and sums as in T. J.
-Dekker, "A floating-point technique for extending the available precision", Numerische Mathematik
-18, 1971. The slow twin is `handful.simulation.oracle.ExactSum`.
+Regret is a sum of (number of pulls) x (gap). Gaps are differences of doubles in [0, 1], multiples
+of 2^-54 or so of the best mean; a pair (high, low) of doubles carries 106 bits, which holds sums of
+up to 10^12 such gaps without any rounding. `high` is then the correctly rounded regret, whatever
+the order of the additions. Products and sums as in T. J. Dekker, "A floating-point technique for
+extending the available precision", Numerische Mathematik 18, 1971. The slow twin is
+`handful.simulation.oracle.ExactSum`.
 """
 
 from __future__ import annotations

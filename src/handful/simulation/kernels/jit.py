@@ -19,12 +19,14 @@ A kernel of functions from outside this package is not kept, since we cannot see
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
@@ -45,10 +47,15 @@ _used: set[Callable[..., Any]] = set()
 
 
 def use(function: F) -> F:
-    """Let kernels call this plain function; it stays a plain function."""
+    """Let kernels call this plain function, and those that it calls by name; it stays plain."""
     if function not in _used:
         _used.add(function)
         register_jitable(function)
+        if isinstance(function, FunctionType):
+            for name in function.__code__.co_names:
+                called = function.__globals__.get(name)
+                if isinstance(called, FunctionType):
+                    use(called)
     return function
 
 
@@ -60,7 +67,8 @@ def family(kind: str, name: str, *parts: Callable[..., Any] | bool) -> str:
     made_of = " ".join(
         f"{part.__module__}.{part.__qualname__}" if callable(part) else str(part) for part in parts
     )
-    return f"{kind}_{name}_{blake2b(made_of.encode(), digest_size=4).hexdigest()}"
+    plain = re.sub(r"\W", "_", name)
+    return f"{kind}_{plain}_{blake2b(made_of.encode(), digest_size=4).hexdigest()}"
 
 
 def named(function: F, role: str, kin: str) -> F:

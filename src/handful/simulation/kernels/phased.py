@@ -14,9 +14,9 @@ from functools import cache
 import numpy as np
 
 from handful import rng, shuffle
-from handful.instances import laws, means
+from handful.instances import laws
 from handful.policies import schedule as phases
-from handful.rules import BonusRule, IndexRule, Rule, recommend
+from handful.rules import BonusRule, IndexRule, LeaderRule, Rule, recommend
 from handful.simulation.kernels.exact import plus, times
 from handful.simulation.kernels.jit import family, kernel, named, use
 from handful.simulation.kernels.world import (
@@ -27,11 +27,20 @@ from handful.simulation.kernels.world import (
     World,
     as_int,
     as_word,
+    grid_of,
+    mean_in,
     reward,
     tape_uniform,
 )
 
-for _function in (phases.schedule, phases.sub_phases, phases.challenger, recommend.most_played):
+for _function in (
+    phases.schedule,
+    phases.sub_phases,
+    phases.challenger,
+    phases.rounds,
+    phases.round_key,
+    recommend.most_played,
+):
     use(_function)
 
 TABLE = 2**20
@@ -43,12 +52,30 @@ def tables() -> tuple[Floats, Floats, Ints]:
     return np.empty(TABLE + 1), np.empty(TABLE + 1), np.zeros(4, dtype=np.int64)
 
 
+def slots(K: int, M: int, B: float, alpha: float, T: int) -> int:
+    """The most arms that are in memory at once in T pulls: M, or the whole set or pool."""
+    t = 0
+    most = 1
+    for lap in phases.rounds(K, B, alpha, 1):
+        most = max(most, lap.arms)
+        t += min(lap.pulls, T)
+        if t >= T:
+            break
+    return min(M, most)
+
+
+use(slots)
+
+
 @cache
 def phased_kernel(rule: Rule) -> Callable[..., None]:
     """The kernel of run r of Algorithm 1 with this rule; a horizon of 0 is one not told."""
     if isinstance(rule, BonusRule):
         kin = family("phased", rule.name, rule.growth, rule.width, rule.width_uses_budget)
         segment = _segment_of_bonus(rule, kin)
+    elif isinstance(rule, LeaderRule):
+        kin = family("phased_leader", rule.name, rule.score, rule.credit)
+        segment = _segment_of_leader(rule, kin)
     else:
         kin = family("phased", rule.name, rule.score, rule.credit, rule.tries_each_first)
         segment = _segment_of_index(rule, kin)
@@ -58,6 +85,8 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
         M: int,
         eta: float,
         horizon: int,
+        B: float,
+        alpha: float,
         world: World,
         batch: Batch,
         growths: Floats,
@@ -65,19 +94,17 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
         marks: Ints,
     ) -> None:
         K = world.n_arms
-        m_max = min(M, K)
         T = batch.grid[-1]
-        arms = np.zeros(m_max, dtype=np.int64)
-        mus = np.zeros(m_max)
-        centres = np.zeros(m_max)
-        gaps = np.zeros(m_max)
-        n: Ints = np.zeros(m_max, dtype=np.int64)
-        s = np.zeros(m_max)
-        hat = np.zeros(m_max)
-        wide = np.zeros(m_max)
+        room = slots(K, M, B, alpha, T)
+        arms = np.zeros(room, dtype=np.int64)
+        mus = np.zeros(room)
+        centres = np.zeros(room)
+        gaps = np.zeros(room)
+        n: Ints = np.zeros(room, dtype=np.int64)
+        s = np.zeros(room)
+        hat = np.zeros(room)
+        wide = np.zeros(room)
         state = np.zeros(2, dtype=np.uint64)
-        k = as_word(K)
-        rows, columns, rounds, key = batch.order[r]
         choices = batch.choices[r]
         state[:] = batch.rewards[r]
         tape = batch.tape[r]
@@ -86,56 +113,68 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
         t = 0
         g = 0
         stay = 0
-        start = as_int(0)
-        incumbent = as_int(shuffle.forward(as_word(0), k, rows, columns, rounds, key))
-        for now in phases.schedule(K, M, 1, 1):
-            if now.j == 1 and now.w > 1:
-                start = as_int(shuffle.backward(as_word(incumbent), k, rows, columns, rounds, key))
-            m = now.hi - now.lo + 1
-            for i in range(m):
-                arm = incumbent
-                if i > 0:
-                    position = phases.challenger(now.lo + i - 1, start)
-                    arm = as_int(shuffle.forward(as_word(position), k, rows, columns, rounds, key))
-                arms[i] = arm
-                mus[i] = means.mean_of(world.kind, arm, K, world.alpha, world.listed)
-                centres[i] = laws.centre_of(world.law, mus[i], world.spread)
-                gaps[i] = world.best_mean - mus[i]
-                n[i] = 0
-                s[i] = 0.0
-            b = horizon if now.b == phases.ENDLESS else now.b
-            began = t
-            end = min(T, t + now.b)
-            while t < end:
-                until = min(end, batch.grid[g])
-                segment(
-                    until - t, t - began, t, m, b, eta, n, s, hat, wide, arms, mus, centres,
-                    choices, state, world.law, world.spread, batch.on_tape, tape,
-                    growths, widths, marks,
-                )  # fmt: skip
-                t = until
-                if t == batch.grid[g]:
-                    at_high, at_low = high, low
-                    for i in range(m):
-                        x, y = times(float(n[i]), gaps[i])
-                        at_high, at_low = plus(at_high, at_low, x, y)
-                    batch.regret[r, g] = at_high
-                    g += 1
-                if batch.stop[0] != 0:
-                    return
-            for i in range(m):
-                x, y = times(float(n[i]), gaps[i])
-                high, low = plus(high, low, x, y)
-                if batch.pulls.shape[1] > 0:
-                    batch.pulls[r, arms[i]] += n[i]
-            incumbent = arms[recommend.most_played(n[:m])]
-            if batch.stay_start.shape[1] > 0:
-                batch.stay_start[r, stay] = began
-                batch.stay_recommended[r, stay] = incumbent
-                batch.stay_arms[r, stay, :m] = arms[:m]
-                batch.stay_pulls[r, stay, :m] = n[:m]
-                stay += 1
-            batch.progress[0] += t - began
+        for lap in phases.rounds(K, B, alpha, 1):
+            lap_end = min(T, t + lap.pulls)
+            key = phases.round_key(batch.order[r], as_word(lap.r))
+            k, rows, columns, rounds = grid_of(lap.arms)
+            start = as_int(0)
+            incumbent = as_int(shuffle.forward(as_word(0), k, rows, columns, rounds, key))
+            for now in phases.schedule(lap.arms, M, 1, 1):
+                if now.j == 1 and now.w > 1:
+                    start = as_int(
+                        shuffle.backward(as_word(incumbent), k, rows, columns, rounds, key)
+                    )
+                m = now.hi - now.lo + 1
+                for i in range(m):
+                    arm = incumbent
+                    if i > 0:
+                        position = phases.challenger(now.lo + i - 1, start)
+                        arm = as_int(
+                            shuffle.forward(as_word(position), k, rows, columns, rounds, key)
+                        )
+                    arms[i] = arm
+                    mus[i] = mean_in(world, arm, batch.arms[r])
+                    centres[i] = laws.centre_of(world.law, mus[i], world.spread)
+                    gaps[i] = world.best_mean - mus[i]
+                    n[i] = 0
+                    s[i] = 0.0
+                b = now.b
+                if b == phases.ENDLESS:
+                    b = lap.pulls if lap.pulls < phases.ENDLESS else horizon
+                began = t
+                end = min(lap_end, t + now.b)
+                while t < end:
+                    until = min(end, batch.grid[g])
+                    segment(
+                        until - t, t - began, t, m, b, eta, n, s, hat, wide, arms, mus, centres,
+                        choices, state, world.law, world.spread, batch.on_tape, tape,
+                        growths, widths, marks,
+                    )  # fmt: skip
+                    t = until
+                    if t == batch.grid[g]:
+                        at_high, at_low = high, low
+                        for i in range(m):
+                            x, y = times(float(n[i]), gaps[i])
+                            at_high, at_low = plus(at_high, at_low, x, y)
+                        batch.regret[r, g] = at_high
+                        g += 1
+                    if batch.stop[0] != 0:
+                        return
+                for i in range(m):
+                    x, y = times(float(n[i]), gaps[i])
+                    high, low = plus(high, low, x, y)
+                    if batch.pulls.shape[1] > 0:
+                        batch.pulls[r, arms[i]] += n[i]
+                incumbent = arms[recommend.most_played(n[:m])]
+                if batch.stay_start.shape[1] > 0:
+                    batch.stay_start[r, stay] = began
+                    batch.stay_recommended[r, stay] = incumbent
+                    batch.stay_arms[r, stay, :m] = arms[:m]
+                    batch.stay_pulls[r, stay, :m] = n[:m]
+                    stay += 1
+                batch.progress[0] += t - began
+                if t >= lap_end:
+                    break
             if t >= T:
                 break
 
@@ -299,6 +338,43 @@ def _segment_of_index(rule: IndexRule, kin: str) -> Callable[..., None]:
             )
             n[best] += 1
             s[best] += credit(x, choices)
+            t += 1
+            clock += 1
+
+    return named(segment, "segment", kin)
+
+
+def _segment_of_leader(rule: LeaderRule, kin: str) -> Callable[..., None]:
+    score_of = use(rule.score)
+    credit = use(rule.credit)
+
+    def segment(
+        length: int, t: int, clock: int, m: int, b: int, eta: float,
+        n: Ints, s: Floats, hat: Floats, wide: Floats,
+        arms: Ints, mus: Floats, centres: Floats,
+        choices: Words, state: Words, law: int, spread: float, on_tape: bool, tape: int,
+        growths: Floats, widths: Floats, marks: Ints,
+    ) -> None:  # fmt: skip
+        for _ in range(length):
+            best = t
+            if t >= m:
+                budget = b if b > 0 else max(1, t)
+                top = hat[0]
+                for i in range(1, m):
+                    top = max(top, hat[i])
+                best = 0
+                best_score = score_of(n[0], s[0], top, t, budget, m, eta, choices)
+                for i in range(1, m):
+                    score = score_of(n[i], s[i], top, t, budget, m, eta, choices)
+                    if score > best_score:
+                        best_score = score
+                        best = i
+            x = reward(
+                law, arms[best], mus[best], centres[best], spread, on_tape, tape, clock, state
+            )
+            n[best] += 1
+            s[best] += credit(x, choices)
+            hat[best] = s[best] / n[best]
             t += 1
             clock += 1
 

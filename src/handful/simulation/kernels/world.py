@@ -30,11 +30,13 @@ for _function in (
     rng._ratio,
     rng._beta_bb,
     rng._beta_bc,
+    shuffle.grid,
     shuffle._added,
     shuffle._taken,
     shuffle.forward,
     shuffle.backward,
     means.mean_of,
+    means.reservoir_mean,
     laws.bernoulli,
     laws.draw,
     laws.centre_of,
@@ -50,7 +52,9 @@ class World(NamedTuple):
 
     kind: int
     n_arms: int
-    alpha: float
+    a: float
+    b: float
+    top: float
     listed: Floats
     law: int
     spread: float
@@ -62,7 +66,9 @@ class World(NamedTuple):
         return cls(
             instance.kind,
             instance.n_arms,
-            float(instance.alpha),
+            float(instance.a),
+            float(instance.b),
+            float(instance.top),
             np.array(instance.listed, dtype=np.float64),
             instance.law,
             float(instance.spread),
@@ -73,15 +79,16 @@ class World(NamedTuple):
 class Batch(NamedTuple):
     """The runs of one kernel call, one row each, and what they leave behind.
 
-    Streams: `choices` and `rewards` are generators, `order` the shuffle (rows, columns, rounds and
-    key), `tape` the key of the reward tape (used when `on_tape`). Results: regret at each time of
-    `grid`; pulls by arm, and which arms were in memory when, where those arrays are not empty.
-    `progress` counts pulls; a kernel stops soon after `stop[0]` is set.
+    Streams: `choices` and `rewards` are generators, `order` the key of the shuffle, `arms` the key
+    of a reservoir's arms, `tape` the key of the reward tape (used when `on_tape`). Results: regret
+    at each time of `grid`; pulls by arm, and which arms were in memory when, where those arrays are
+    not empty. `progress` counts pulls; a kernel stops soon after `stop[0]` is set.
     """
 
     choices: Words
     rewards: Words
     order: Words
+    arms: Words
     tape: Words
     on_tape: bool
     grid: Ints
@@ -93,6 +100,21 @@ class Batch(NamedTuple):
     stay_recommended: Ints
     progress: Ints
     stop: Ints
+
+
+@use
+def mean_in(world: World, arm: int, key: int) -> float:
+    """The mean of an arm in the run with this key."""
+    if world.kind == means.RESERVOIR:
+        return means.reservoir_mean(as_word(arm), world.a, world.b, world.top, key)
+    return means.mean_of(world.kind, arm, world.n_arms, world.a, world.listed)
+
+
+@use
+def grid_of(n_arms: int) -> tuple[int, int, int, int]:
+    """The size, rows, columns and rounds of the shuffle of so many arms, as words."""
+    rows, columns, rounds = shuffle.grid(n_arms)
+    return as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds)
 
 
 @use

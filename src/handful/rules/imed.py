@@ -1,0 +1,26 @@
+"""IMED: pull the arm whose being the best would be the least surprising.
+
+    score = -(n kl(mean, top) + ln n),   top the highest mean
+
+Honda and Takemura, "Non-asymptotic analysis of a new bandit algorithm for semi-bounded rewards",
+Journal of Machine Learning Research 16, 2015, in its form for Bernoulli rewards; for other rewards
+in [0, 1] Bernoulli's divergence is a lower bound of theirs.
+"""
+
+from __future__ import annotations
+
+import math
+
+from handful.rng import State
+from handful.rules.base import LeaderRule
+from handful.rules.kl import kl
+
+
+def score(n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
+    """The index of Honda and Takemura, negated, since the highest score is pulled."""
+    mean = s / n
+    surprise = n * kl(mean, top) if mean < top else 0.0
+    return -(surprise + math.log(n))
+
+
+IMED = LeaderRule("imed", score)
