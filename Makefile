@@ -32,8 +32,8 @@ paper: $(VENV)/.sim
 	@$(BIN)/handful paper --runs $(RUNS) --out report
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check src tests benchmarks stubs
+	$(BIN)/ruff format --check src tests benchmarks stubs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -16,14 +16,20 @@ SOURCE = Path(handful.__file__).parent.parent
 PUBLIC = [
     "MOSSM",
     "POLICIES",
+    "QMOSSM",
+    "QTSM",
+    "QUCBM",
     "TSM",
     "UCBM",
     "BonusRule",
     "FiniteArms",
     "HandfulError",
     "IndexRule",
+    "LeaderRule",
     "PhasedPolicy",
     "Policy",
+    "PooledPolicy",
+    "Reservoir",
     "Result",
     "__version__",
     "from_bytes",
@@ -91,10 +97,12 @@ def test_the_whole_online_path_works_where_no_package_is_installed() -> None:
     # -S: no site-packages at all.
     code = (
         "import handful\n"
-        "for name in handful.POLICIES:\n"
-        "    p = handful.policy(name, arms=['a', 'b', 'c'], memory=2, seed=1)\n"
+        "for name, cls in handful.POLICIES.items():\n"
+        "    arms = str if cls.endless else ['a', 'b', 'c']\n"
+        "    memory = None if cls.own_memory or cls.unbounded else 2\n"
+        "    p = handful.policy(name, arms=arms, memory=memory, seed=1)\n"
         "    for _ in range(50): p.update(p.select(), 0.5)\n"
-        "    p = handful.from_bytes(p.clone().to_bytes(), arms=['a', 'b', 'c'])\n"
+        "    p = handful.from_bytes(p.clone().to_bytes(), arms=arms)\n"
         "    p.recommend(), repr(p), p._repr_html_(), p.reset()\n"
         "    print(name)"
     )

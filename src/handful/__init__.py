@@ -62,6 +62,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     # The simulator is loaded when first asked for: it needs packages that online use does not.
     if name in ("Result", "simulate"):

@@ -11,6 +11,7 @@
     ├── StateError (ValueError)          bytes that are not a policy's state
     │   ├── NewerStateError              ... written by a newer version of handful
     │   └── OtherArmsError               ... of a policy on other arms
+    ├── RuleError (ArithmeticError)      an allocation rule whose score is not a number
     ├── EngineError (RuntimeError)       a compiled kernel disagrees with the policy itself
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
@@ -83,6 +84,10 @@ class NewerStateError(StateError):
 
 class OtherArmsError(StateError):
     """A state that belongs to a policy on other arms."""
+
+
+class RuleError(HandfulError, ArithmeticError):
+    """An allocation rule whose score is not a number."""
 
 
 class EngineError(HandfulError, RuntimeError):

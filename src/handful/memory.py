@@ -58,15 +58,21 @@ class ArmMemory:
 
     def refill(self, arms: Iterable[int]) -> None:
         """Forget everything and admit these arms, with fresh statistics."""
-        self.arms.clear()
-        self.pulls.clear()
-        self.sums.clear()
-        self.generations.clear()
-        for arm in arms:
-            self.admit(arm)
+        fresh = list(arms)
+        if len(fresh) > self.capacity:
+            raise MemoryFullError(
+                f"the arm memory holds {self.capacity} arms: {len(fresh)} do not fit"
+            )
+        if len(set(fresh)) < len(fresh):
+            raise MemoryFullError("an arm cannot have two slots")
+        self.arms[:] = fresh
+        self.pulls[:] = [0] * len(fresh)
+        self.sums[:] = [0.0] * len(fresh)
+        self.generations[:] = range(self.next_generation, self.next_generation + len(fresh))
+        self.next_generation += len(fresh)
 
     def record(self, slot: int, credit: float) -> None:
-        """Count one pull of the arm in a slot."""
+        """Count one pull of the arm in a slot, with a credit in [0, 1]."""
         self.pulls[slot] += 1
         self.sums[slot] += credit
 

@@ -41,14 +41,15 @@ class Shuffle(NamedTuple):
 
 def grid(n_arms: int) -> tuple[int, int, int]:
     """Rows, columns and rounds for so many arms: the least square or nearly square grid."""
+    # The least rows with rows^2 >= K, by division: a square would overflow in a kernel.
     rows = int(math.sqrt(n_arms))
-    while rows * rows < n_arms:
+    while rows <= (n_arms - 1) // rows:
         rows += 1
-    while (rows - 1) * (rows - 1) >= n_arms:
+    while rows > 1 and rows - 1 > (n_arms - 1) // (rows - 1):
         rows -= 1
     # Small grids mix slowly: with 16 rounds the 120 orders of 5 arms still differ in frequency
     # visibly among 3 million keys, with 24 they do not among 20 million.
-    return rows, (n_arms + rows - 1) // rows, 24 if n_arms < 256 else 10
+    return rows, (n_arms - 1) // rows + 1, 24 if n_arms < 256 else 10
 
 
 def _added(x: int, other: int, n: int, k: int) -> int:

@@ -76,7 +76,8 @@ def test_numbers_do_not_depend_on_workers_or_on_the_rest_of_the_grid() -> None:
 
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_both_engines_print_the_same_numbers_on_a_tape(policy: str) -> None:
-    arguments = ["run", "-p", policy, "-m", "3", "-i", "linear:20", "-T", "800", "-r", "2"]
+    world = "I1" if POLICIES[policy].endless else "linear:20"
+    arguments = ["run", "-p", policy, "-m", "3", "-i", world, "-T", "800", "-r", "2"]
     python = data(*arguments, "--tape", "--engine", "python", "--n-jobs", "2")
     compiled = data(*arguments, "--tape", "--engine", "compiled")
     assert python[0]["curve"] == compiled[0]["curve"]
@@ -96,6 +97,9 @@ def test_eta_goes_to_the_policies_that_have_it() -> None:
                  "-r", "2", "--eta", "0.2")  # fmt: skip
     assert mixed[0]["settings"] == {"eta": 0.2}
     assert mixed[1]["settings"] == {}
+    both = data("run", "-p", "ucb-m:eta=0.2", "-p", "ucb-m", "-m", "2", "-i", "linear:9",
+                "-T", "99", "-r", "2", "--eta", "0.5")  # fmt: skip
+    assert [c["settings"]["eta"] for c in both] == [0.2, 0.5]
     inline = data("run", "-p", "ucb-m:eta=0.2", "-m", "2", "-i", "linear:9", "-T", "99", "-r", "2")
     assert inline[0]["regret_per_run"] == mixed[0]["regret_per_run"]
 
@@ -106,6 +110,20 @@ def test_out_writes_a_file_that_reads_back(tmp_path: Path) -> None:
     kept = read_parquet(out)
     assert [r.regret.per_run.tolist() for r in kept] == [c["regret_per_run"] for c in cells]
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_regret_to_a_quantile_is_reported_beside_the_conventional_one() -> None:
+    cell = data("run", "-p", "qucb-m", "-m", "2", "-i", "I2", "-T", "1000", "-r", "3",
+                "--rho", "0.1")[0]  # fmt: skip
+    # The 0.9 quantile of the uniform law is 0.9, so the two differ by T / 10.
+    assert cell["quantile_regret_mean"] == pytest.approx(cell["regret_mean"] - 100.0)
+    assert cell["rho"] == 0.1
+
+
+def test_policies_with_a_memory_of_their_own_need_none() -> None:
+    cells = data("run", "-p", "imed", "-p", "ucb-m", "-m", "2", "-m", "3", "-i", "linear:9",
+                 "-T", "99", "-r", "2")  # fmt: skip
+    assert [(c["policy"], c["memory"]) for c in cells] == [("imed", 9), ("ucb-m", 2), ("ucb-m", 3)]
 
 
 BASE = {"--policy": "ucb-m", "--memory": "2", "--instance": "linear:9", "--horizon": "9"}
@@ -127,6 +145,11 @@ BASE = {"--policy": "ucb-m", "--memory": "2", "--instance": "linear:9", "--horiz
         ({"--horizon": "inf"}, "'inf' is not a whole number"),
         ({"--runs": "0"}, "runs=0"),
         ({"--n-jobs": "-1"}, "n_jobs=-1"),
+        ({"--n-jobs": "0"}, "n_jobs=0"),
+        ({"--policy": "qucb-m"}, "is for endless arms"),
+        ({"--instance": "I1"}, "is for finite sets"),
+        ({"--rho": "1.5"}, "rho=1.5 is not between 0 and 1"),
+        ({"--policy": "qucb-m", "--instance": "I1", "--alpha": "1"}, "alpha between 0 and 1"),
         ({"--policy": "ts-m", "--eta": "1"}, "no policy of the grid has it"),
         ({"--eta": "-1"}, "eta >= 0"),
         ({"--eta": "nan"}, "eta >= 0"),

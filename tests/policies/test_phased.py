@@ -17,7 +17,11 @@ from handful.shuffle import Shuffle
 from tests import naive
 from tests.helpers import choices_on, drive, new, refused, stays, tape
 
-PHASED = [name for name, cls in handful.POLICIES.items() if issubclass(cls, PhasedPolicy)]
+PHASED = [
+    name
+    for name, cls in handful.POLICIES.items()
+    if issubclass(cls, PhasedPolicy) and not (cls.endless or cls.unbounded)
+]
 every_phased = pytest.mark.parametrize("name", PHASED)
 steady = settings(derandomize=True, deadline=None, max_examples=40)
 seeds = st.integers(0, 2**32)

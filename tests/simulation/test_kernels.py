@@ -22,6 +22,7 @@ from handful.instances import Instance, instance, laws, means
 from handful.rng import State, stream
 from handful.shuffle import Shuffle, backward, forward
 from handful.simulation import oracle
+from handful.simulation import sources as source_files
 from handful.simulation.kernels import jit
 from handful.simulation.kernels.exact import plus, times
 from handful.simulation.kernels.jit import kernel
@@ -172,7 +173,7 @@ def test_compiled_shuffles_are_the_plain_ones(K: int) -> None:
 
 def meet_all(world: World, arms: Ints, state: Any, out: Floats) -> None:
     for i in range(len(arms)):
-        mean = means.mean_of(world.kind, arms[i], world.n_arms, world.alpha, world.listed)
+        mean = means.mean_of(world.kind, arms[i], world.n_arms, world.a, world.listed)
         centre = laws.centre_of(world.law, mean, world.spread)
         out[i, 0] = mean
         out[i, 1] = centre
@@ -222,7 +223,7 @@ def check_world(world: Instance, count: int) -> None:
 
 def play_tape(world: World, arms: Ints, tape: Words, state: Words, out: Floats) -> None:
     for t in range(len(arms)):
-        mean = means.mean_of(world.kind, arms[t], world.n_arms, world.alpha, world.listed)
+        mean = means.mean_of(world.kind, arms[t], world.n_arms, world.a, world.listed)
         centre = laws.centre_of(world.law, mean, world.spread)
         key = tape[0]
         out[t, 0] = reward(world.law, arms[t], mean, centre, world.spread, True, key, t, state)
@@ -251,8 +252,9 @@ def test_the_compiled_tape_is_the_oracles(law: str, K: int) -> None:
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the package's sources, which the cache looks at instead."""
     copy = tmp_path / "handful"
-    copytree(jit._ROOT, copy)
-    monkeypatch.setattr(jit, "_ROOT", copy)
+    copytree(source_files.ROOT, copy)
+    monkeypatch.setattr(source_files, "ROOT", copy)
+    monkeypatch.setattr(jit, "source_digest", source_files.source_digest.__wrapped__)
     return copy
 
 

@@ -32,7 +32,7 @@ class Watched(Instance):
         world = instance(spec)
         return cls(**{f.name: getattr(world, f.name) for f in fields(world)})
 
-    def draw(self, arm: int, state: State) -> float:
+    def draw(self, arm: int, state: State, key: int = 0) -> float:
         reward = super().draw(arm, state)
         self.log.append((arm, reward))
         return reward

@@ -58,7 +58,9 @@ def test_many_arms_leave_no_pulls_by_arm() -> None:
 
 def test_frames_have_a_row_for_each_run_and_time(result: Result) -> None:
     frame = result.to_polars()
-    assert frame.columns == ["policy", "memory", "instance", "run", "t", "regret"]
+    assert frame.columns == [
+        "policy", "label", "memory", "instance", "seed", "run", "t", "regret"
+    ]  # fmt: skip
     assert frame.height == 5 * len(result.curve.t)
     last = frame.filter(pl.col("t") == 3000).sort("run")
     assert last["regret"].to_list() == result.regret.per_run.tolist()

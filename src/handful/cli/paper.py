@@ -44,7 +44,10 @@ def command(
     store = Store(out / "cells")
     total = sum(_pulls(cells) for cells in plans.values())
     before = 0
-    with progress(total, "starting") as show:
+    click.echo(
+        f"{total / 1e6:,.0f} million pulls; finished cells are kept in {store.folder}", err=True
+    )
+    with progress(total, "starting (kernels are compiled once, then kept)") as show:
         for name, cells in plans.items():
 
             def report(done: int, what: str, before: int = before, name: str = name) -> None:

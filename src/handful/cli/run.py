@@ -89,7 +89,7 @@ def command(
     if rho is not None:
         for planned in cells:
             planned.instance.quantile(rho)
-    results = _run(cells, engine, n_jobs or os.cpu_count() or 1)
+    results = _run(cells, engine, os.cpu_count() or 1 if n_jobs is None else n_jobs)
     if out is not None:
         write_parquet(results, out)
     if as_json:
@@ -130,16 +130,16 @@ def _print(results: list[Result], rho: float | None) -> None:
                 s["label"],
                 s["instance"],
                 str(s["memory"]),
-                f"{s['horizon']:,}",
+                f"{s['horizon']:g}" if s["horizon"] < 1e6 else f"{s['horizon']:.6g}",
                 str(s["runs"]),
-                f"{regret.mean:,.1f}",
-                "-" if math.isnan(regret.sem) else f"{regret.sem:,.1f}",
-                f"{regret.median:,.1f}",
-                f"{s['pulls_per_second'] / 1e6:,.1f}",
+                f"{regret.mean:.1f}",
+                "-" if math.isnan(regret.sem) else f"{regret.sem:.1f}",
+                f"{regret.median:.1f}",
+                f"{s['pulls_per_second'] / 1e6:.1f}",
             ]
         )
         if rho is not None:
-            rows[-1].append(f"{result.quantile_regret(rho).mean:,.1f}")
+            rows[-1].append(f"{result.quantile_regret(rho).mean:.1f}")
     table(heads, rows, left=2)
 
 
@@ -173,3 +173,5 @@ def _check_out(out: Path | None) -> None:
         raise SettingError(f"--out {out}: give a name that ends in .parquet")
     if not out.absolute().parent.is_dir():
         raise SettingError(f"--out {out}: there is no folder {out.parent}")
+    if not os.access(out.absolute().parent, os.W_OK):
+        raise SettingError(f"--out {out}: the folder {out.parent} cannot be written to")

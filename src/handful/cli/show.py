@@ -41,7 +41,7 @@ def progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(stderr=True, emoji=False, markup=False),
         transient=True,
     ) as bar:
         task = bar.add_task(what, total=total)
@@ -59,9 +59,17 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) ->
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=SIMPLE_HEAD, header_style="bold")
+    drawn = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), collapse_padding=True)
     for column, head in enumerate(heads):
-        drawn.add_column(head, justify="left" if column < left else "right")
+        # Text folds where the terminal is narrow; a number is never cut.
+        text = column < left
+        drawn.add_column(
+            head,
+            justify="left" if text else "right",
+            no_wrap=not text,
+            overflow="fold",
+            min_width=None if text else max(len(head), *(len(row[column]) for row in rows)),
+        )
     for row in rows:
         drawn.add_row(*(Text(cell) for cell in row))
     Console().print(drawn)

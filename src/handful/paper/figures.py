@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 Results = Mapping[str, Result]
 
+COLOURS = {
+    "UCB-M": PALETTE[0],
+    "TS-M": PALETTE[1],
+    "MOSS-M": PALETTE[2],
+    "UCB-M (eta=0.2)": PALETTE[5],
+}
+"""One colour for each policy in all figures."""
+
 
 def draw(name: str, experiment: Comparison | Sweep, results: Results, runs: int) -> Figure:
     """A figure by what it shows."""
@@ -43,7 +51,7 @@ def _comparison(name: str, experiment: Comparison, results: Results, runs: int) 
             _pulls(axes[2][column], mine)
     made.suptitle(
         f"{name}: regret after $10^6$ pulls with statistics of M = 2 arms "
-        f"(mean ± standard error of {runs} runs; bands 95%)",
+        f"(mean ± standard error of {runs} run{'s' * (runs != 1)}; bands 95%)",
         fontsize=11,
     )
     return made
@@ -55,7 +63,7 @@ def _bars(ax: Axes, results: list[Result]) -> None:
         places,
         [r.regret.mean for r in results],
         yerr=[np.nan_to_num(r.regret.sem) for r in results],
-        color=PALETTE[: len(results)],
+        color=[COLOURS[r.settings["label"]] for r in results],
         width=0.62,
         capsize=3,
     )
@@ -76,7 +84,8 @@ def _bars(ax: Axes, results: list[Result]) -> None:
 
 
 def _pulls(ax: Axes, results: list[Result]) -> None:
-    for result, colour in zip(results, PALETTE, strict=False):
+    for result in results:
+        colour = COLOURS[result.settings["label"]]
         if result.pulls is not None:
             arms = np.arange(1, result.pulls.shape[1] + 1)
             ax.plot(arms, result.pulls.mean(axis=0), "o-", color=colour, markersize=4)
@@ -95,7 +104,7 @@ def _pulls(ax: Axes, results: list[Result]) -> None:
 
 
 def _sweep(name: str, experiment: Sweep, results: Results, runs: int) -> Figure:
-    made, axes = figure(1, len(HORIZONS), 4.4 * len(HORIZONS), 4.0)
+    made, axes = figure(1, len(HORIZONS), 4.4 * len(HORIZONS), 4.0, sharey=True)
     places = np.arange(len(MEMORIES))
     wide = 0.8 / len(SWEPT)
     for ax, horizon in zip(axes, HORIZONS, strict=True):
@@ -106,7 +115,7 @@ def _sweep(name: str, experiment: Sweep, results: Results, runs: int) -> Figure:
                 [regret.mean for _, regret in found],
                 yerr=[np.nan_to_num(regret.sem) for _, regret in found],
                 width=wide,
-                color=PALETTE[index],
+                color=COLOURS[found[0][0]],
                 label=found[0][0],
                 error_kw={"elinewidth": 0.8},
             )

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 
+from handful import __version__
 from handful.errors import SettingError
 from handful.simulation import Cell, Result, read_parquet, run_cell
+from handful.simulation.sources import source_digest
 
 Report = Callable[[int, str], None]
 
@@ -19,8 +21,11 @@ class Store:
         self.folder = folder
 
     def path(self, planned: Cell) -> Path:
-        """The file of a cell; another seed, horizon or number of runs is another file."""
-        text = f"{planned.id} T={planned.horizon} runs={planned.runs} seed={planned.seed}"
+        """The file of a cell; another seed, horizon, number of runs or version is another file."""
+        text = (
+            f"{planned.id} T={planned.horizon} runs={planned.runs} seed={planned.seed} "
+            f"tape={planned.tape} record={planned.record} {__version__} {source_digest()}"
+        )
         digest = blake2b(text.encode(), digest_size=6).hexdigest()
         return self.folder / f"{planned.policy.name}-M{planned.memory}-{digest}.parquet"
 

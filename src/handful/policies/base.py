@@ -11,7 +11,6 @@ import html
 import math
 import reprlib
 import secrets
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -96,6 +95,18 @@ class Policy(ABC):
         self._rng: State
         self._pending: int | None
         self.reset()
+        self._check_size()
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls) and "title" not in vars(cls):
+            cls.title = cls.name
+
+    def _check_size(self) -> None:
+        if not self.unbounded and 8 * self.memory_words > 135 + 40 * self.memory:
+            raise SettingError(
+                f"the name {self.name!r} makes the saved state of this policy too long: "
+                "give it one of at most 12 letters"
+            )
 
     @classmethod
     def _arms_of(cls, arms: Any) -> FiniteArms | Reservoir:
@@ -186,6 +197,15 @@ class Policy(ABC):
         self._memory = ArmMemory(self._memory.capacity)
         self._start()
 
+    def __copy__(self) -> Self:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.to_bytes(), self._arms)
+
     def clone(self) -> Self:
         """An independent copy that will make the same choices given the same rewards."""
         return self._restored(self._bytes(fingerprint=0), self._arms, check=False)
@@ -211,14 +231,17 @@ class Policy(ABC):
     @classmethod
     def from_bytes(cls, blob: bytes, arms: ArmsLike) -> Self:
         """The policy that `to_bytes` saved; it goes on exactly where it was."""
+        cls._check_name(unseal(blob)[0])
         return cls._restored(blob, cls._arms_of(arms), check=True)
 
     @classmethod
-    def _restored(cls, blob: bytes, arms: FiniteArms | Reservoir, check: bool) -> Self:
-        name, body = unseal(blob)
+    def _check_name(cls, name: str) -> None:
         if name != cls.name:
             raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
-        reader = Reader(body)
+
+    @classmethod
+    def _restored(cls, blob: bytes, arms: FiniteArms | Reservoir, check: bool) -> Self:
+        reader = Reader(unseal(blob)[1])
         fingerprint, n, capacity, rescaled, seed, position, step, pending = (
             int(value) for value in reader.take(_FRAME)
         )
@@ -283,7 +306,8 @@ class Policy(ABC):
                 "nowhere to go: reward an arm while it is in memory, or drop late rewards"
             )
         raise UnknownArmError(
-            f"arm {_short(arm)} was never given by select(); in memory are {held}"
+            f"arm {_short(arm)} was never given, as far as handful can tell; in memory are {held}: "
+            "give back what select() gave"
         )
 
     def _checked(self, reward: Any) -> float:
@@ -349,6 +373,11 @@ class Policy(ABC):
         )
 
 
+def _restored(cls: type[Policy], blob: bytes, arms: ArmsLike) -> Policy:
+    """How Python's own pickle, used by `multiprocessing`, makes a policy again."""
+    return cls.from_bytes(blob, arms)
+
+
 def seed_word(seed: int | None) -> int:
     """The 64 bits that everything random in a policy follows from."""
     if seed is None:
@@ -374,9 +403,13 @@ def check_settings(policy: type[Policy], given: Mapping[str, float | None]) -> d
             continue
         if isinstance(value, bool) or not isinstance(value, Real):
             raise SettingError(f"{key}={value!r} is not a number")
-        if not abs(value) <= sys.float_info.max or not setting.check(value):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number) or not setting.check(number):
             raise SettingError(f"{key}={value!r} is not allowed: give {setting.allowed}")
-        values[key] = float(value)
+        values[key] = number
     return values
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 from struct import Struct
 from typing import ClassVar
 
-from handful.errors import SettingError, StateError
+from handful.errors import RuleError, SettingError, StateError
 from handful.policies.base import Policy, order_key
 from handful.policies.schedule import (
     ENDLESS,
@@ -50,7 +50,7 @@ class PhasedPolicy(Policy):
 
     @property
     def _eta(self) -> float:
-        return self._values.get("eta", math.nan)
+        return self._values.get("eta", 1.0)
 
     def _start(self) -> None:
         if not hasattr(self, "rule"):
@@ -100,7 +100,10 @@ class PhasedPolicy(Policy):
         return choose(self.rule, memory.pulls, memory.sums, self._budget(), self._eta, self._rng)
 
     def _learn(self, slot: int, reward: float) -> None:
-        self._memory.record(slot, self.rule.credit(reward, self._rng))
+        credit = self.rule.credit(reward, self._rng)
+        if not 0.0 <= credit <= 1.0:
+            raise RuleError(f"the rule {self.rule.name} credits {credit!r}: give it in [0, 1]")
+        self._memory.record(slot, credit)
         round_is_over = self._pulls_in_round() == self._round.pulls
         if round_is_over or sum(self._memory.pulls) == self._now.b:
             self._vouched = self._memory.arms[most_played(self._memory.pulls)]

@@ -2,10 +2,13 @@
 
 A score is a pure function of numbers, with the paper's symbols:
 
-    n    pulls of the arm since it entered memory      s    sum of its rewards
-    t    pulls of all arms in memory                   b    the sub-phase's budget of pulls
-    m    how many arms are in memory                   eta  the rule's one parameter
-    rng  the policy's generator, for rules that draw
+    n    pulls of the arm since it entered memory
+    s    sum of its rewards
+    t    pulls of all arms in memory
+    b    the sub-phase's budget of pulls
+    m    how many arms are in memory
+    eta  the policy's setting of that name, 1 if it has none
+    rng  the policy's generator, for rules that draw: `handful.rng.uniform(rng)`
 
 `BonusRule` is for scores of the form mean + growth(t) * width(n), which the simulator tabulates;
 `LeaderRule` for scores that compare with the best mean in memory; `IndexRule` for any other. The
@@ -17,8 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TypeAlias
 
+from handful.errors import RuleError
 from handful.rng import State
 
 Score: TypeAlias = Callable[[int, float, int, int, int, float, State], float]
@@ -109,4 +114,10 @@ def choose(
         ]
     else:
         scores = [rule.score(n, s, t, b, m, eta, rng) for n, s in zip(pulls, sums, strict=True)]
-    return scores.index(max(scores))
+    best = max(range(m), key=scores.__getitem__)
+    if not scores[best] == scores[best] or not isinstance(scores[best], Real):
+        raise RuleError(
+            f"the rule {rule.name} gave the score {scores[best]!r} to an arm with n={pulls[best]}, "
+            f"s={sums[best]:g} at t={t}: a score is a number"
+        )
+    return best

@@ -6,6 +6,7 @@ the same choices in Numba kernels. `auto` takes `compiled` where it can.
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
 import sys
 import time
@@ -128,7 +129,8 @@ def _from(progress: Progress, before: int, pulls: int) -> None:
 def _in_processes(
     planned: Cell, grid: list[int], n_jobs: int, progress: Progress | None
 ) -> list[Outcome]:
-    with ProcessPoolExecutor(n_jobs) as pool:
+    stop = multiprocessing.Event()
+    with ProcessPoolExecutor(n_jobs, initializer=oracle.watch, initargs=(stop,)) as pool:
         try:
             futures = [
                 pool.submit(oracle.simulate_run, planned, run, grid) for run in range(planned.runs)
@@ -140,6 +142,7 @@ def _in_processes(
                     progress((planned.runs - len(pending)) * planned.horizon)
             return [future.result() for future in futures]
         except BaseException:
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

@@ -5,12 +5,13 @@ Makes exactly the choices of the oracle: same policy seeds, same reward streams,
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import islice
+from pickle import UnpicklingError
+from shutil import rmtree
 
 import numpy as np
 
@@ -30,7 +31,9 @@ from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world
 
 _BATCH = 256
 """Runs whose arrays exist at the same time."""
-_CHECKED_PULLS = 60
+_QUICK = 10**5
+"""Pulls that are done before anyone could interrupt them; more run in threads."""
+_CHECKED_PULLS = 300
 _CHECKED_MEMORY = 4096
 
 
@@ -67,26 +70,41 @@ def follows_the_paper(policy: type[Policy]) -> bool:
 def warm_up(cell: Cell) -> None:
     """Compile the cell's kernel, or load it, and check its first pulls against the oracle.
 
-    The check costs a millisecond. It is there because a wrong kernel is silent: a cache that was
-    damaged, or a rule of one's own that means something else in Numba than in Python.
+    The check costs a few milliseconds. It is there because a wrong kernel is silent: a rule of
+    one's own may mean something else in Numba than in Python. It sees the first pulls only; what
+    differs later, such as a whole number that overflows, is for `--engine python` to find.
     """
-    tiny = replace(cell, horizon=_CHECKED_PULLS, runs=1, record=False)
-    grid = [_CHECKED_PULLS]
+    tiny = replace(cell, horizon=min(cell.horizon, _CHECKED_PULLS), runs=1, record=False)
+    grid = list(range(1, tiny.horizon + 1))
+    checked = cell.memory <= _CHECKED_MEMORY or cell.policy.unbounded
+    slow = oracle.simulate_run(tiny, 0, grid) if checked else None
     try:
-        fast = simulate_runs(tiny, grid, n_jobs=1)
+        fast = _loaded(tiny, grid)
     except CompileError as error:
+        said = str(error).strip().splitlines()
         raise EngineError(
             f"the rule of {cell.policy.name} cannot be compiled: it may use arithmetic, math and "
-            f"handful.rng only; engine='python' runs it as it is. Numba says: {error}"
-        ) from None
-    if cell.memory <= _CHECKED_MEMORY:
-        slow = oracle.simulate_run(tiny, 0, grid)
-        if fast.regret[0, 0] != slow.regret[0, 0]:
-            raise EngineError(
-                f"the compiled kernel of {cell.policy.name} does not make the choices of the "
-                f"policy itself: delete {cache_folder()}; if that does not help, the rule means "
-                "something else in Numba than in Python, and engine='python' runs it as it is"
-            )
+            "handful.rng only; engine='python' runs it as it is. Numba says: "
+            + " ".join(line.strip() for line in said[:3])
+        ) from error
+    if slow is not None and fast.regret.tolist() != slow.regret.tolist():
+        raise EngineError(
+            f"the compiled kernel of {cell.policy.name} does not make the choices of the policy "
+            "itself. Either the rule means something else in Numba than in Python (whole numbers "
+            "overflow, names outside the function are frozen when it is first compiled), and "
+            "engine='python' runs it as it is; or a kept kernel is damaged: delete "
+            f"{cache_folder()}"
+        )
+
+
+def _loaded(tiny: Cell, grid: list[int]) -> Outcome:
+    """A first run; a kept kernel that cannot be loaded is thrown away and compiled again."""
+    try:
+        return simulate_runs(tiny, grid, n_jobs=1)
+    except (UnpicklingError, EOFError, OSError, ValueError, LookupError, AttributeError):
+        rmtree(cache_folder(), ignore_errors=True)
+        phased.phased_kernel.cache_clear()
+        return simulate_runs(tiny, grid, n_jobs=1)
 
 
 def simulate_runs(
@@ -130,7 +148,7 @@ def _run_batch(
         for r in todo:
             kernel(r, cell.memory, eta, horizon, *shape, world, mine, *scratch)
 
-    if workers == 1 and progress is None:
+    if cell.horizon * runs <= _QUICK and progress is None:
         work(0, iter(range(runs)))
         return
     # Threads take the next run from one shared iterator; `next` on a range iterator is atomic.
@@ -164,8 +182,7 @@ def _horizon(cell: Cell) -> int:
 
 
 def _eta(cell: Cell) -> float:
-    setting = cell.policy.settings.get("eta")
-    return float(cell.settings.get("eta", math.nan if setting is None else setting.default))
+    return check_settings(cell.policy, cell.settings).get("eta", 1.0)
 
 
 def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:

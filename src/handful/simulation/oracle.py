@@ -6,6 +6,8 @@ Slow and obvious. Every faster engine is proven against it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from multiprocessing.synchronize import Event
+from signal import SIG_IGN, SIGINT, signal
 
 import numpy as np
 
@@ -15,6 +17,16 @@ from handful.rng import GOLDEN, State, tape_word
 from handful.simulation.outcome import Outcome, Stays
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
+
+_stop: Event | None = None
+"""In a worker process: set when the parent wants all workers to end."""
+
+
+def watch(stop: Event) -> None:
+    """Make this process, a worker, end when told; interrupts are the parent's to handle."""
+    global _stop
+    _stop = stop
+    signal(SIGINT, SIG_IGN)
 
 
 class ExactSum:
@@ -54,6 +66,8 @@ def simulate_run(
     stays = _StayLog(policy) if cell.record else None
     point = 0
     for t in range(cell.horizon):
+        if t & 1023 == 0 and _stop is not None and _stop.is_set():
+            raise KeyboardInterrupt
         arm = policy.select()
         if cell.tape:
             state = _tape_state(key, t, arm)

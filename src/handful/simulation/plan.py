@@ -38,8 +38,9 @@ class Cell:
     @property
     def id(self) -> str:
         """What tells this cell from others, horizon, runs and seed aside."""
-        given = "".join(f" {key}={value!r}" for key, value in sorted(self.settings.items()))
-        return f"{self.policy.name}{given} M={self.memory} {self.instance.name}"
+        values = check_settings(self.policy, self.settings)
+        told = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
+        return f"{self.policy.name}{told} M={self.memory} {self.instance.name}"
 
     @property
     def label(self) -> str:
@@ -66,9 +67,9 @@ def cell(
     record: bool = False,
     settings: Mapping[str, float | None] | None = None,
 ) -> Cell:
-    """A validated cell. The policy may carry settings in its name: `ucb-m:eta=0.2`."""
+    """A validated cell. The policy may carry settings in its name, `ucb-m:eta=0.2`, which win."""
     cls, inline = parse_policy(policy)
-    given = {**inline, **{k: v for k, v in (settings or {}).items() if v is not None}}
+    given = {**{k: v for k, v in (settings or {}).items() if v is not None}, **inline}
     values = check_settings(cls, given)
     world = instance(instance_spec)
     if cls.endless and not world.endless:
@@ -99,7 +100,11 @@ def parse_policy(policy: str | type[Policy]) -> tuple[type[Policy], dict[str, fl
     if isinstance(policy, type):
         if not issubclass(policy, Policy):
             raise SettingError(f"policy={policy!r} is neither a name nor a subclass of Policy")
+        if not hasattr(policy, "name"):
+            raise SettingError(f"{policy.__name__} has no name: set name = '...' in the class")
         return policy, {}
+    if isinstance(policy, Policy):
+        raise SettingError(f"give the class {type(policy).__name__} or its name, not a policy")
     name, _, text = str(policy).partition(":")
     settings: dict[str, float] = {}
     for pair in filter(None, text.split(",")):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from handful.simulation.result import Result
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_END = "handful-line-end"
 Z95 = 1.959964
 """Half the width of a 95% band, in standard errors."""
 
@@ -65,8 +66,9 @@ def plot_regret(results: Sequence[Result], ax: Axes | None = None, memory: bool 
     """Mean regret over time, with a 95% band, on log axes; each line labelled at its end."""
     if ax is None:
         ax = _shown_axes()
-    ends = []
-    for result, colour in zip(results, _colours(len(results)), strict=True):
+    ends: list[tuple[float, str, str]] = []
+    shown_before = len(ax.lines)
+    for result, colour in zip(results, _colours(shown_before, len(results)), strict=True):
         curve = result.curve
         mean, half = curve.mean, Z95 * np.nan_to_num(curve.sem)
         shown = mean > 0
@@ -78,11 +80,12 @@ def plot_regret(results: Sequence[Result], ax: Axes | None = None, memory: bool 
         if shown.any():
             text = result.label if memory else result.settings["label"]
             ends.append((float(mean[-1]), text, colour))
-    ax.set_xscale("log")
-    ax.set_yscale("log")
     ax.set_xlabel("pulls")
     ax.set_ylabel("regret")
-    _label_ends(ax, ends)
+    if ends:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        _label_ends(ax, ends)
     return ax
 
 
@@ -98,12 +101,19 @@ def _shown_axes() -> Axes:
     return ax
 
 
-def _colours(count: int) -> list[str]:
-    return [PALETTE[i % len(PALETTE)] for i in range(count)]
+def _colours(first: int, count: int) -> list[str]:
+    """The next colours after those of lines that the axes have already."""
+    return [PALETTE[i % len(PALETTE)] for i in range(first, first + count)]
 
 
 def _label_ends(ax: Axes, ends: list[tuple[float, str, str]]) -> None:
-    """Labels at the right end of each line, pushed apart so that none covers another."""
+    """Labels at the right end of each line, pushed apart so that none covers another.
+
+    Labels of an earlier call on the same axes are placed again together with the new ones.
+    """
+    for old in [text for text in ax.texts if text.get_gid() == _END]:
+        ends.append((float(old.get_url() or "nan"), old.get_text(), str(old.get_color())))
+        old.remove()
     bottom, top = ax.get_ylim()
     span = np.log10(top / bottom)
     place = -np.inf
@@ -119,4 +129,6 @@ def _label_ends(ax: Axes, ends: list[tuple[float, str, str]]) -> None:
             color=colour,
             va="center",
             annotation_clip=False,
+            gid=_END,
+            url=repr(height),
         )

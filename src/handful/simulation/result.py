@@ -56,7 +56,10 @@ class Estimate:
         return float(np.quantile(self.per_run, q))
 
     def __repr__(self) -> str:
-        return f"{self.mean:.6g} ± {self.sem:.2g}"
+        if math.isnan(self.sem):
+            return f"{self.mean:,.1f}"
+        digits = max(0, 1 - math.floor(math.log10(self.sem))) if self.sem > 0 else 1
+        return f"{self.mean:,.{digits}f} ± {self.sem:,.{digits}f}"
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,8 @@ class Result:
     def _columns(self) -> dict[str, Any]:
         runs, times = self.curve.per_run.shape
         rows = runs * times
-        named = {key: [self.settings[key]] * rows for key in ("policy", "memory", "instance")}
+        keys = ("policy", "label", "memory", "instance", "seed")
+        named = {key: [self.settings[key]] * rows for key in keys}
         return {
             **named,
             "run": np.repeat(np.arange(runs), times),
@@ -215,9 +219,11 @@ def write_parquet(results: Sequence[Result], path: str | os.PathLike[str]) -> No
                 {
                     "cell": [index] * runs,
                     "policy": [s["policy"]] * runs,
+                    "label": [s["label"]] * runs,
                     "memory": [s["memory"]] * runs,
                     "instance": [s["instance"]] * runs,
                     "horizon": [s["horizon"]] * runs,
+                    "seed": [str(s["seed"])] * runs,
                     "run": list(range(runs)),
                     "regret": result.regret.per_run,
                     "curve_t": [result.curve.t.tolist()] * runs,
@@ -241,7 +247,7 @@ def write_parquet(results: Sequence[Result], path: str | os.PathLike[str]) -> No
             )
         )
     target = Path(path)
-    part = target.with_name(target.name + ".part")
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
     metadata = {_METADATA: json.dumps([result.settings for result in results])}
     pl.concat(frames).write_parquet(part, metadata=metadata)
     part.replace(target)
@@ -261,8 +267,17 @@ def read_parquet(path: str | os.PathLike[str]) -> list[Result]:
         raise SettingError(f"{file} cannot be read as Parquet: {error}") from None
     if _METADATA not in metadata:
         raise SettingError(f"{file} holds no results of handful")
+    try:
+        return _results(frame, json.loads(metadata[_METADATA]))
+    except (ValueError, LookupError, TypeError, pl.exceptions.PolarsError) as error:
+        raise SettingError(f"{file} is damaged, or not of this version: {error}") from None
+
+
+def _results(frame: pl.DataFrame, all_settings: list[dict[str, Any]]) -> list[Result]:
+    import polars as pl
+
     results = []
-    for index, settings in enumerate(json.loads(metadata[_METADATA])):
+    for index, settings in enumerate(all_settings):
         rows = frame.filter(pl.col("cell") == index).sort("run")
         pulls, stays = rows["pulls"].to_list(), rows["stays"].to_list()
         results.append(

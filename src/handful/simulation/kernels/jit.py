@@ -33,14 +33,12 @@ import numba
 from numba.core.errors import NumbaError as CompileError
 from numba.extending import register_jitable
 
-import handful
+from handful.simulation.sources import source_digest
 
 __all__ = ["CompileError", "cache_folder", "family", "kernel", "named", "use"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ROOT = Path(handful.__file__).parent
-_SOURCES = ("rng.py", "shuffle.py", "rules", "policies", "instances", "simulation/kernels")
 _OWN = "own"
 _counter = count()
 _used: set[Callable[..., Any]] = set()
@@ -105,14 +103,9 @@ def _can_write(folder: Path) -> bool:
 @cache
 def cache_folder() -> Path:
     """Where compiled kernels are kept."""
-    digest = blake2b(digest_size=8)
-    for source in _SOURCES:
-        path = _ROOT / source
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            digest.update(file.read_bytes())
     home = os.environ.get("HANDFUL_CACHE_DIR")
     if home is None:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         home = str(Path(base) / "handful")
-    tag = f"{sys.implementation.cache_tag}-numba{numba.__version__}-{digest.hexdigest()}"
+    tag = f"{sys.implementation.cache_tag}-numba{numba.__version__}-{source_digest()}"
     return Path(home) / "kernels" / tag

@@ -43,6 +43,8 @@ for _function in (
 ):
     use(_function)
 
+CHUNK = 2**22
+"""Pulls times arms between two looks at whether to stop."""
 TABLE = 2**20
 """Entries of a table; what lies beyond is computed when needed."""
 
@@ -144,12 +146,13 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
                 began = t
                 end = min(lap_end, t + now.b)
                 while t < end:
-                    until = min(end, batch.grid[g])
+                    until = min(end, batch.grid[g], t + max(1, CHUNK // m))
                     segment(
                         until - t, t - began, t, m, b, eta, n, s, hat, wide, arms, mus, centres,
                         choices, state, world.law, world.spread, batch.on_tape, tape,
                         growths, widths, marks,
                     )  # fmt: skip
+                    batch.progress[0] += until - t
                     t = until
                     if t == batch.grid[g]:
                         at_high, at_low = high, low
@@ -172,7 +175,6 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
                     batch.stay_arms[r, stay, :m] = arms[:m]
                     batch.stay_pulls[r, stay, :m] = n[:m]
                     stay += 1
-                batch.progress[0] += t - began
                 if t >= lap_end:
                     break
             if t >= T:
