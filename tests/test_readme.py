@@ -23,8 +23,7 @@ def commands() -> list[str]:
     return [line.partition("#")[0].strip() for line in lines if line.strip()]
 
 
-@pytest.mark.parametrize("code", blocks("python"))
-def test_its_python_runs(code: str, tmp_path: Path) -> None:
+def run_python(code: str, tmp_path: Path) -> str:
     script = tmp_path / "example.py"
     script.write_text(code)
     ran = subprocess.run(
@@ -36,6 +35,16 @@ def test_its_python_runs(code: str, tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_its_python_runs(code: str, tmp_path: Path) -> None:
+    run_python(code, tmp_path)
+
+
+def test_the_table_that_it_shows_is_the_one_that_its_code_prints(tmp_path: Path) -> None:
+    assert run_python(blocks("python")[0], tmp_path) == blocks("text")[0]
 
 
 @pytest.mark.parametrize("line", [line for line in commands() if line.startswith("handful")])

@@ -43,10 +43,10 @@ def test_settings_come_from_the_name_or_beside_it() -> None:
     assert by_name.settings == {"eta": 0.2}
 
 
-def test_a_setting_beside_the_name_wins_and_none_counts_for_nothing() -> None:
+def test_a_setting_in_the_name_wins_and_none_counts_for_nothing() -> None:
     both = plan.cell("ucb-m:eta=0.2", "linear:10", 2, 10, settings={"eta": 0.5})
     none = plan.cell("ucb-m:eta=0.2", "linear:10", 2, 10, settings={"eta": None})
-    assert both.settings == {"eta": 0.5}
+    assert both.settings == {"eta": 0.2}
     assert none.settings == {"eta": 0.2}
 
 
