@@ -2,7 +2,8 @@
 
 Everything in run r of a cell follows from (seed, cell, r): not from the number of workers, the
 batch, the engine or the horizon, so a cell can be rerun alone and a shorter horizon is a prefix of
-a longer one (but for MOSS with all arms in memory, which is told the horizon). A reward tape follows from (seed, r) alone, so that all policies meet the same luck.
+a longer one (but for MOSS with all arms in memory, which is told the horizon). A reward tape
+follows from (seed, r) alone, so that all policies meet the same luck.
 """
 
 from __future__ import annotations
