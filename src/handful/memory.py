@@ -56,6 +56,19 @@ class ArmMemory:
         self.generations.append(self.next_generation)
         self.next_generation += 1
 
+    def put(self, slot: int, arm: int) -> None:
+        """Give an arm, with fresh statistics, the place of the one in a slot, or the next free."""
+        if slot == len(self.arms):
+            self.admit(arm)
+            return
+        if arm in self.arms and self.arms[slot] != arm:
+            raise MemoryFullError(f"arm {arm} is in memory already")
+        self.arms[slot] = arm
+        self.pulls[slot] = 0
+        self.sums[slot] = 0.0
+        self.generations[slot] = self.next_generation
+        self.next_generation += 1
+
     def refill(self, arms: Iterable[int]) -> None:
         """Forget everything and admit these arms, with fresh statistics."""
         fresh = list(arms)

@@ -11,6 +11,15 @@ from handful.errors import StateError, UnknownNameError
 from handful.policies.base import ArmsLike, Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
 from handful.policies.phased import PhasedPolicy, PooledPolicy
+from handful.policies.runs import (
+    FixedRun,
+    Herschkorn,
+    KFailure,
+    NonrecallingRun,
+    Robbins,
+    SqrtLogLearning,
+    SqrtRun,
+)
 from handful.policies.state import unseal
 from handful.policies.unbounded import (
     QRM2,
@@ -38,6 +47,13 @@ POLICIES: dict[str, type[Policy]] = {
         KLUCBPolicy,
         IMEDPolicy,
         QRM2,
+        Herschkorn,
+        FixedRun,
+        Robbins,
+        KFailure,
+        NonrecallingRun,
+        SqrtRun,
+        SqrtLogLearning,
     )
 }
 

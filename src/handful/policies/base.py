@@ -94,19 +94,16 @@ class Policy(ABC):
         self._seed = seed_word(seed)
         self._rng: State
         self._pending: int | None
+        self._check_name_length()
         self.reset()
-        self._check_size()
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls) and "title" not in vars(cls):
             cls.title = cls.name
 
-    def _check_size(self) -> None:
-        if not self.unbounded and 8 * self.memory_words > 135 + 40 * self.memory:
-            raise SettingError(
-                f"the name {self.name!r} makes the saved state of this policy too long: "
-                "give it one of at most 12 letters"
-            )
+    def _check_name_length(self) -> None:
+        if not 1 <= len(self.name.encode()) <= 20:
+            raise SettingError(f"the name {self.name!r} must have from 1 to 20 letters")
 
     @classmethod
     def _arms_of(cls, arms: Any) -> FiniteArms | Reservoir:

@@ -5,6 +5,7 @@ Makes exactly the choices of the oracle: same policy seeds, same reward streams,
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,13 +17,14 @@ from shutil import rmtree
 import numpy as np
 
 from handful.errors import EngineError
+from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import Policy, check_settings, order_key, seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import rounds, schedule
 from handful.rng import stream
 from handful.rules import BonusRule
 from handful.simulation import oracle
-from handful.simulation.kernels import phased
+from handful.simulation.kernels import automaton, phased
 from handful.simulation.kernels.jit import CompileError, cache_folder
 from handful.simulation.kernels.world import Batch, World
 from handful.simulation.outcome import Outcome, Stays, joined
@@ -43,23 +45,27 @@ def supports(cell: Cell) -> bool:
     A width that follows the budget cannot be tabulated where the budget is the time: all arms in
     memory, and a policy that is not told the horizon.
     """
-    if cell.instance.n_arms >= 2**63 or not follows_the_paper(cell.policy):
+    if cell.instance.n_arms >= 2**63 or not unchanged(cell.policy):
         return False
-    assert issubclass(cell.policy, PhasedPolicy)
+    if not issubclass(cell.policy, PhasedPolicy):
+        return not cell.record
     rule = cell.policy.rule
     by_budget = isinstance(rule, BonusRule) and rule.width_uses_budget
     return not (by_budget and cell.memory >= cell.instance.n_arms and _horizon(cell) == 0)
 
 
-def follows_the_paper(policy: type[Policy]) -> bool:
-    """A phased policy that changes nothing but data, rule and rounds; others are for the oracle."""
-    if not issubclass(policy, PhasedPolicy):
+def unchanged(policy: type[Policy]) -> bool:
+    """A phased policy or automaton that changes nothing but data; others are for the oracle."""
+    for base in (PhasedPolicy, AutomatonPolicy):
+        if issubclass(policy, base):
+            break
+    else:
         return False
-    own = policy.__mro__[: policy.__mro__.index(PhasedPolicy)]
+    own = policy.__mro__[: policy.__mro__.index(base)]
     changed = {name for cls in own for name in vars(cls)}
     fixed = {
         name
-        for cls in PhasedPolicy.__mro__[:-1]
+        for cls in base.__mro__[:-1]
         for name, value in vars(cls).items()
         if (callable(value) or isinstance(value, property | classmethod))
         and not name.startswith("__")
@@ -104,6 +110,7 @@ def _loaded(tiny: Cell, grid: list[int]) -> Outcome:
     except (UnpicklingError, EOFError, OSError, ValueError, LookupError, AttributeError):
         rmtree(cache_folder(), ignore_errors=True)
         phased.phased_kernel.cache_clear()
+        automaton.automaton_kernel.cache_clear()
         return simulate_runs(tiny, grid, n_jobs=1)
 
 
@@ -135,18 +142,14 @@ def _run_batch(
     progress: Callable[[int], None] | None,
     done: int,
 ) -> None:
-    assert issubclass(cell.policy, PhasedPolicy)
-    kernel = phased.phased_kernel(cell.policy.rule)
-    world = World.of(cell.instance)
-    eta, horizon = _eta(cell), _horizon(cell)
-    shape = _shape(cell)
     counters = np.zeros((workers, 1), dtype=np.int64)
+    start = _kernel(cell)
 
     def work(worker: int, todo: Iterator[int]) -> None:
-        scratch = phased.tables()
+        run = start()
         mine = batch._replace(progress=counters[worker])
         for r in todo:
-            kernel(r, cell.memory, eta, horizon, *shape, world, mine, *scratch)
+            run(r, mine)
 
     if cell.horizon * runs <= _QUICK and progress is None:
         work(0, iter(range(runs)))
@@ -170,6 +173,33 @@ def _run_batch(
             raise
 
 
+def _kernel(cell: Cell) -> Callable[[], Callable[[int, Batch], None]]:
+    """What makes, for one thread, the function that runs a run of the cell."""
+    world = World.of(cell.instance)
+    if issubclass(cell.policy, AutomatonPolicy):
+        automatic = automaton.automaton_kernel(cell.policy.automaton)
+        values = check_settings(cell.policy, cell.policy_settings())
+        horizon = values.get("horizon", math.nan)
+        parameters = np.array([*values.values()], dtype=np.float64)
+        endless = cell.policy.endless
+
+        def start_automaton() -> Callable[[int, Batch], None]:
+            return lambda r, batch: automatic(
+                r, cell.memory, horizon, parameters, endless, world, batch
+            )
+
+        return start_automaton
+    assert issubclass(cell.policy, PhasedPolicy)
+    phases = phased.phased_kernel(cell.policy.rule)
+    eta, told, shape = _eta(cell), _horizon(cell), _shape(cell)
+
+    def start_phases() -> Callable[[int, Batch], None]:
+        tables = phased.tables()
+        return lambda r, batch: phases(r, cell.memory, eta, told, *shape, world, batch, *tables)
+
+    return start_phases
+
+
 def _shape(cell: Cell) -> tuple[float, float]:
     """B and alpha of the policy's rounds."""
     assert issubclass(cell.policy, PhasedPolicy)
@@ -190,7 +220,9 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
     n = len(runs)
     seeds = [seed_word(policy_seed(cell.seed, cell.id, run)) for run in runs]
     stays = _stays(cell) if cell.record else 0
-    slots = phased.slots(world.n_arms, cell.memory, *_shape(cell), cell.horizon)
+    slots = cell.memory
+    if issubclass(cell.policy, PhasedPolicy):
+        slots = phased.slots(world.n_arms, cell.memory, *_shape(cell), cell.horizon)
     return Batch(
         choices=np.array([stream("choices", seed) for seed in seeds], dtype=np.uint64),
         rewards=np.array([reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64),

@@ -1,0 +1,104 @@
+"""Automata as a kernel: one loop for all, the step function compiled from its own source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from handful import shuffle
+from handful.instances import laws
+from handful.policies.automaton import NEXT, Automaton
+from handful.policies.schedule import round_key
+from handful.rules.thompson import trial
+from handful.simulation.kernels.exact import plus, times
+from handful.simulation.kernels.jit import family, kernel, use
+from handful.simulation.kernels.world import (
+    Batch,
+    Floats,
+    Ints,
+    World,
+    as_int,
+    as_word,
+    grid_of,
+    mean_in,
+    reward,
+)
+
+use(trial)
+use(round_key)
+
+CHUNK = 2**20
+"""Pulls between two looks at whether to stop."""
+
+
+@cache
+def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
+    """The kernel of run r of a policy with this automaton."""
+    step = use(automaton.step)
+    registers = automaton.registers
+
+    def run(
+        r: int, M: int, horizon: float, p: Floats, endless: bool, world: World, batch: Batch
+    ) -> None:
+        K = world.n_arms
+        T = batch.grid[-1]
+        key = batch.order[r]
+        k, rows, columns, rounds = grid_of(K)
+        arms: Ints = np.zeros(M, dtype=np.int64)
+        mus = np.zeros(M)
+        centres = np.zeros(M)
+        gaps = np.zeros(M)
+        n = np.zeros(M, dtype=np.int64)
+        reg: Floats = np.zeros(registers)
+        state = np.zeros(2, dtype=np.uint64)
+        state[:] = batch.rewards[r]
+        choices = batch.choices[r]
+        tape = batch.tape[r]
+        high = 0.0
+        low = 0.0
+        tried = 0
+        slot = 0
+        action = NEXT
+        t = 0
+        g = 0
+        while t < T:
+            until = min(batch.grid[g], t + CHUNK)
+            batch.progress[0] += until - t
+            while t < until:
+                if action == NEXT:
+                    x, y = times(float(n[slot]), gaps[slot])
+                    high, low = plus(high, low, x, y)
+                    if batch.pulls.shape[1] > 0:
+                        batch.pulls[r, arms[slot]] += n[slot]
+                    arm = tried % K
+                    if not endless:
+                        arm = as_int(shuffle.forward(as_word(arm), k, rows, columns, rounds, key))
+                    arms[slot] = arm
+                    mus[slot] = mean_in(world, arm, batch.arms[r])
+                    centres[slot] = laws.centre_of(world.law, mus[slot], world.spread)
+                    gaps[slot] = world.best_mean - mus[slot]
+                    n[slot] = 0
+                    tried += 1
+                x = reward(
+                    world.law, arms[slot], mus[slot], centres[slot], world.spread,
+                    batch.on_tape, tape, t, state,
+                )  # fmt: skip
+                n[slot] += 1
+                t += 1
+                slot, action = step(slot, trial(x, choices), tried, reg, horizon, p)
+            if t == batch.grid[g]:
+                at_high, at_low = high, low
+                for i in range(M):
+                    x, y = times(float(n[i]), gaps[i])
+                    at_high, at_low = plus(at_high, at_low, x, y)
+                batch.regret[r, g] = at_high
+                g += 1
+            if batch.stop[0] != 0:
+                return
+        if batch.pulls.shape[1] > 0:
+            for i in range(M):
+                batch.pulls[r, arms[i]] += n[i]
+
+    return kernel(run, family("automaton", automaton.name, automaton.step))
