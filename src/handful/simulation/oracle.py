@@ -127,12 +127,12 @@ class _StayLog:
             self.rows[-1] = (start, arms, counts, arms[counts.index(max(counts))])
         slots = max(len(row[1]) for row in self.rows)
 
-        def padded(column: int) -> list[list[int]]:
-            return [[*row[column], *[-1] * slots][:slots] for row in self.rows]  # type: ignore[misc]
+        def padded(lists: list[list[int]]) -> list[list[int]]:
+            return [[*values, *[-1] * (slots - len(values))] for values in lists]
 
         return Stays(
             start=np.array([row[0] for row in self.rows], dtype=np.int64),
-            arms=np.array(padded(1), dtype=np.int64),
-            pulls=np.maximum(np.array(padded(2), dtype=np.int64), 0),
+            arms=np.array(padded([row[1] for row in self.rows]), dtype=np.int64),
+            pulls=np.maximum(np.array(padded([row[2] for row in self.rows]), dtype=np.int64), 0),
             recommended=np.array([row[3] for row in self.rows], dtype=np.int64),
         )

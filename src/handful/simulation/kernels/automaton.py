@@ -12,7 +12,7 @@ from handful.instances import laws
 from handful.policies.automaton import NEXT, Automaton
 from handful.policies.schedule import round_key
 from handful.rules.thompson import trial
-from handful.simulation.kernels.exact import plus, times
+from handful.simulation.kernels.exact import plus, plus_all, times
 from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.world import (
     Batch,
@@ -89,11 +89,7 @@ def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
                 t += 1
                 slot, action = step(slot, trial(x, choices), tried, reg, horizon, p)
             if t == batch.grid[g]:
-                at_high, at_low = high, low
-                for i in range(M):
-                    x, y = times(float(n[i]), gaps[i])
-                    at_high, at_low = plus(at_high, at_low, x, y)
-                batch.regret[r, g] = at_high
+                batch.regret[r, g] = plus_all(high, low, n, gaps, M)[0]
                 g += 1
             if batch.stop[0] != 0:
                 return

@@ -10,6 +10,8 @@ extending the available precision", Numerische Mathematik 18, 1971. The slow twi
 
 from __future__ import annotations
 
+from typing import Any
+
 from handful.simulation.kernels.jit import use
 
 SPLIT = 134217729.0
@@ -43,3 +45,12 @@ def plus(high: float, low: float, x: float, y: float) -> tuple[float, float]:
     e = (e - (u - s)) + f
     high = u + e
     return high, e - (high - u)
+
+
+@use
+def plus_all(high: float, low: float, n: Any, gaps: Any, m: int) -> tuple[float, float]:
+    """The pair (high, low) plus the first m of pulls times gaps."""
+    for i in range(m):
+        x, y = times(float(n[i]), gaps[i])
+        high, low = plus(high, low, x, y)
+    return high, low

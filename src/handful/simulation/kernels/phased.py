@@ -17,7 +17,8 @@ from handful import rng, shuffle
 from handful.instances import laws
 from handful.policies import schedule as phases
 from handful.rules import BonusRule, IndexRule, LeaderRule, Rule, recommend
-from handful.simulation.kernels.exact import plus, times
+from handful.rules.base import LeaderScore
+from handful.simulation.kernels.exact import plus_all
 from handful.simulation.kernels.jit import family, kernel, named, use
 from handful.simulation.kernels.world import (
     Batch,
@@ -75,11 +76,9 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
     if isinstance(rule, BonusRule):
         kin = family("phased", rule.name, rule.growth, rule.width, rule.width_uses_budget)
         segment = _segment_of_bonus(rule, kin)
-    elif isinstance(rule, LeaderRule):
-        kin = family("phased_leader", rule.name, rule.score, rule.credit)
-        segment = _segment_of_leader(rule, kin)
     else:
-        kin = family("phased", rule.name, rule.score, rule.credit, rule.tries_each_first)
+        kind = "phased_leader" if isinstance(rule, LeaderRule) else "phased"
+        kin = family(kind, rule.name, rule.score, rule.credit, rule.tries_each_first)
         segment = _segment_of_index(rule, kin)
 
     def run(
@@ -155,18 +154,13 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
                     batch.progress[0] += until - t
                     t = until
                     if t == batch.grid[g]:
-                        at_high, at_low = high, low
-                        for i in range(m):
-                            x, y = times(float(n[i]), gaps[i])
-                            at_high, at_low = plus(at_high, at_low, x, y)
-                        batch.regret[r, g] = at_high
+                        batch.regret[r, g] = plus_all(high, low, n, gaps, m)[0]
                         g += 1
                     if batch.stop[0] != 0:
                         return
-                for i in range(m):
-                    x, y = times(float(n[i]), gaps[i])
-                    high, low = plus(high, low, x, y)
-                    if batch.pulls.shape[1] > 0:
+                high, low = plus_all(high, low, n, gaps, m)
+                if batch.pulls.shape[1] > 0:
+                    for i in range(m):
                         batch.pulls[r, arms[i]] += n[i]
                 incumbent = arms[recommend.most_played(n[:m])]
                 if batch.stay_start.shape[1] > 0:
@@ -312,10 +306,10 @@ def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., int]:
     return named(pair, "pair", kin)
 
 
-def _segment_of_index(rule: IndexRule, kin: str) -> Callable[..., None]:
-    score_of = use(rule.score)
+def _segment_of_index(rule: IndexRule | LeaderRule, kin: str) -> Callable[..., None]:
     credit = use(rule.credit)
     tries_each_first = rule.tries_each_first
+    score_of = use(rule.score) if isinstance(rule, LeaderRule) else _without_top(rule, kin)
 
     def segment(
         length: int, t: int, clock: int, m: int, b: int, eta: float,
@@ -327,39 +321,6 @@ def _segment_of_index(rule: IndexRule, kin: str) -> Callable[..., None]:
         for _ in range(length):
             best = t
             if t >= m or not tries_each_first:
-                budget = b if b > 0 else max(1, t)
-                best = 0
-                best_score = score_of(n[0], s[0], t, budget, m, eta, choices)
-                for i in range(1, m):
-                    score = score_of(n[i], s[i], t, budget, m, eta, choices)
-                    if score > best_score:
-                        best_score = score
-                        best = i
-            x = reward(
-                law, arms[best], mus[best], centres[best], spread, on_tape, tape, clock, state
-            )
-            n[best] += 1
-            s[best] += credit(x, choices)
-            t += 1
-            clock += 1
-
-    return named(segment, "segment", kin)
-
-
-def _segment_of_leader(rule: LeaderRule, kin: str) -> Callable[..., None]:
-    score_of = use(rule.score)
-    credit = use(rule.credit)
-
-    def segment(
-        length: int, t: int, clock: int, m: int, b: int, eta: float,
-        n: Ints, s: Floats, hat: Floats, wide: Floats,
-        arms: Ints, mus: Floats, centres: Floats,
-        choices: Words, state: Words, law: int, spread: float, on_tape: bool, tape: int,
-        growths: Floats, widths: Floats, marks: Ints,
-    ) -> None:  # fmt: skip
-        for _ in range(length):
-            best = t
-            if t >= m:
                 budget = b if b > 0 else max(1, t)
                 top = hat[0]
                 for i in range(1, m):
@@ -381,3 +342,15 @@ def _segment_of_leader(rule: LeaderRule, kin: str) -> Callable[..., None]:
             clock += 1
 
     return named(segment, "segment", kin)
+
+
+def _without_top(rule: IndexRule, kin: str) -> LeaderScore:
+    """An index rule's score in the form of a leader rule's: it does not look at the top."""
+    score_of = use(rule.score)
+
+    def score(
+        n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: Words
+    ) -> float:
+        return score_of(n, s, t, b, m, eta, rng)
+
+    return named(score, "score", kin)
