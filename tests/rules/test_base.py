@@ -32,7 +32,7 @@ def test_an_untried_arm_goes_before_the_best_score() -> None:
     assert choose(UCB1, [5, 5, 0], [5.0, 5.0, 0.0], 100, 1.0, [0, 1]) == 2
 
 
-def test_a_rule_may_look_at_scores_from_the_start() -> None:
+def test_a_rule_may_do_without_trying_each_arm_first() -> None:
     chosen = {choose(THOMPSON, [0, 0, 0], [0.0] * 3, 100, 1.0, stream("t", i)) for i in range(50)}
     assert chosen == {0, 1, 2}
 

@@ -1,26 +1,36 @@
 from __future__ import annotations
 
+import math
+import random
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from handful.rng import State, stream
-from handful.rules import THOMPSON, choose
-from handful.rules.thompson import trial
-from tests.fit import follows, share
+from handful.rules import THOMPSON, choose, thompson
+from handful.rules.thompson import draw, log_binomial, pick, prepare, tail, trial
+from handful.simulation.kernels import world  # noqa: F401  (lets Numba call the generator)
+from handful.simulation.kernels.jit import family, kernel, use
+from tests.fit import LEVEL, follows, share
 
-# Each test of fit has the false-alarm rate of tests/fit.py, 1e-5; there are 17 here, so a right
-# rule would fail this file for less than 2 seeds in 10,000.
+# Each test of fit has the false-alarm rate of tests/fit.py, 1e-5; there are 57 here, so a right
+# rule would fail this file for less than 6 seeds in 10,000.
 DRAWS = 20_000
 
 RECORDS = [(0, 0), (1, 0), (1, 1), (5, 0), (5, 5), (10, 3), (1000, 990), (10**6, 500_000)]
 
 
 def draws(n: int, s: float, state: State) -> list[float]:
-    return [THOMPSON.score(n, s, 0, 0, 0, float("nan"), state) for _ in range(DRAWS)]
+    return [draw(n, s, state) for _ in range(DRAWS)]
 
 
 @pytest.mark.parametrize(("n", "s"), RECORDS)
-def test_a_score_is_a_draw_from_the_posterior(n: int, s: int) -> None:
+def test_a_draw_is_from_the_posterior(n: int, s: int) -> None:
     assert follows(draws(n, s, stream("posterior", n, s)), stats.beta(1 + s, 1 + n - s).cdf)
 
 
@@ -53,7 +63,7 @@ def test_a_whole_reward_counts_as_it_is_and_uses_no_randomness(reward: float) ->
     assert state == [3, 5]
 
 
-def test_the_rule_credits_trials_and_looks_at_scores_from_the_start() -> None:
+def test_the_rule_credits_trials_and_draws_from_the_start() -> None:
     assert THOMPSON.credit is trial
     assert not THOMPSON.tries_each_first
 
@@ -68,3 +78,138 @@ def test_an_arm_is_chosen_as_often_as_it_is_the_best_of_the_posterior(
     state = stream("choice", str(chance))
     firsts = sum(choose(THOMPSON, pulls, sums, 0, 0.0, state) == 0 for _ in range(DRAWS))
     assert share(firsts, DRAWS, chance)
+
+
+Record = tuple[list[int], list[float]]
+
+
+def random_record(index: int) -> Record:
+    """Statistics such as a memory of 2 to 30 arms has: few pulls or many, close or far apart."""
+    dice = random.Random(index)
+    m = dice.choice([2, 2, 3, 5, 10, 30])
+    centre, spread = dice.random(), 10 ** dice.uniform(-3, 0)
+    pulls, sums = [], []
+    for _ in range(m):
+        n = int(10 ** dice.uniform(0, 5))
+        p = min(1.0, max(0.0, centre + spread * dice.uniform(-1, 1)))
+        pulls.append(n)
+        sums.append(float(sum(dice.random() < p for _ in range(n)) if n < 100 else round(n * p)))
+    return pulls, sums
+
+
+def win_chances(pulls: list[int], sums: list[float]) -> list[float]:
+    """P(X_i > all others) by quadrature, in steps that no posterior is narrower than."""
+    posteriors = [stats.beta(1 + s, 1 + n - s) for n, s in zip(pulls, sums, strict=True)]
+    edges = sorted(
+        {0.0, 1.0, *(float(p.ppf(x)) for p in posteriors for x in np.linspace(1e-6, 1 - 1e-6, 9))}
+    )
+    fine = np.unique(np.concatenate([np.linspace(a, b, 129) for a, b in pairwise(edges)]))
+    cdfs = np.array([p.cdf(fine) for p in posteriors])
+    chances = []
+    for i, posterior in enumerate(posteriors):
+        others = np.prod(np.delete(cdfs, i, axis=0), axis=0)
+        chances.append(float(np.trapezoid(posterior.pdf(fine) * others, fine)))
+    return chances
+
+
+def wins_fit(counts: list[int], chances: list[float]) -> bool:
+    """Chi-square, cells with less than 5 expected wins taken together."""
+    total = sum(counts)
+    assert abs(sum(chances) - 1) < 1e-4
+    pairs = [(c, p * total / sum(chances)) for c, p in zip(counts, chances, strict=True)]
+    large = [(c, e) for c, e in pairs if e >= 5]
+    rest = (sum(c for c, e in pairs if e < 5), sum(e for _, e in pairs if e < 5))
+    if rest[1] >= 5:
+        large.append(rest)
+    elif rest[0] > 5 + 12:  # P(Poisson(5) > 17) < LEVEL
+        return False
+    if len(large) < 2:
+        return True
+    observed, expected = (np.array(column, dtype=float) for column in zip(*large, strict=True))
+    return (
+        float(stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue) > LEVEL
+    )
+
+
+use(prepare)
+use(pick)
+
+
+def count_wins(n: Any, s: Any, draws: int, rng: Any) -> Any:
+    m = n.size
+    wins = np.zeros(m, dtype=np.int64)
+    means: Any = np.zeros(m)
+    tails: Any = np.zeros(m)
+    leader, q, none = prepare(n, s, m, means, tails, -1, 0, 0.0, 0.0)
+    for _ in range(draws):
+        wins[pick(n, s, m, tails, leader, q, none, rng)] += 1
+    return wins
+
+
+count_wins = kernel(count_wins, family("test", "wins", count_wins))
+
+
+@pytest.mark.parametrize("index", range(40))
+def test_an_arm_is_picked_with_the_chance_that_its_draw_is_the_highest(index: int) -> None:
+    pulls, sums = random_record(index)
+    state = np.array(stream("wins", index), dtype=np.uint64)
+    counts = count_wins(np.array(pulls), np.array(sums), 400_000, state)
+    assert wins_fit(counts.tolist(), win_chances(pulls, sums)), (pulls, sums)
+
+
+NEAR: Record = ([400] * 6, [240.0, *[208.0] * 5])
+
+
+def python_wins(record: Record) -> list[int]:
+    state = stream("near", "python")
+    chosen = [choose(THOMPSON, *record, 0, 0.0, state) for _ in range(DRAWS)]
+    return [chosen.count(i) for i in range(len(record[0]))]
+
+
+def test_the_same_in_python() -> None:
+    assert wins_fit(python_wins(NEAR), win_chances(*NEAR))
+
+
+@pytest.mark.parametrize("wrong", [0.7, 1.4])
+def test_a_wrong_mass_of_the_tail_would_be_seen(
+    wrong: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong_tail(n: int, s: float, q: float) -> float:
+        right = tail(n, s, q)
+        return wrong * right if right < 0.7 else right
+
+    monkeypatch.setattr(thompson, "tail", wrong_tail)
+    assert not wins_fit(python_wins(NEAR), win_chances(*NEAR))
+
+
+@pytest.mark.parametrize("index", range(40))
+def test_the_exponential_lies_over_the_tail(index: int) -> None:
+    pulls, sums = random_record(index)
+    for n, s in zip(pulls, sums, strict=True):
+        for q in (0.01, 0.3, 0.5, 0.9, 0.999, min(0.999, s / n + 1e-3)):
+            mass = tail(n, s, q)
+            assert mass >= stats.beta.sf(q, 1 + s, 1 + n - s) * (1 - 1e-9)
+
+
+@given(st.integers(1, 10**6), st.floats(0, 1), st.floats(1e-6, 1 - 1e-6))
+def test_binomial_chances(n: int, share_of_n: float, q: float) -> None:
+    s = float(round(share_of_n * n))
+    expected = float(stats.binom.logpmf(s, n, q))
+    assert math.isclose(log_binomial(n, s, q), expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@given(st.integers(2, 6), st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=60))
+def test_what_is_kept_from_pull_to_pull_is_what_a_fresh_look_finds(
+    m: int, history: list[tuple[int, bool]]
+) -> None:
+    pulls, sums = [0] * m, [0.0] * m
+    means, tails = [0.0] * m, [0.0] * m
+    kept = prepare(pulls, sums, m, means, tails, -1, 0, 0.0, 0.0)
+    for slot, won in history:
+        pulled = slot % m
+        pulls[pulled] += 1
+        sums[pulled] += won
+        kept = prepare(pulls, sums, m, means, tails, pulled, *kept)
+        fresh_means, fresh_tails = [0.0] * m, [0.0] * m
+        assert kept == prepare(pulls, sums, m, fresh_means, fresh_tails, -1, 0, 0.0, 0.0)
+        assert (means, tails) == (fresh_means, fresh_tails)

@@ -15,7 +15,7 @@ import pytest
 from handful.policies import MOSSM, TSM, UCBM, PhasedPolicy, Policy
 from handful.policies.base import Setting
 from handful.rng import State, uniform
-from handful.rules import MOSS, THOMPSON, UCB1, BonusRule, IndexRule, Rule
+from handful.rules import MOSS, THOMPSON, UCB1, BonusRule, DrawRule, IndexRule, Rule
 from handful.simulation import compiled, plan
 from handful.simulation.kernels import jit, phased
 from tests.simulation.agree import assert_engines_agree
@@ -147,7 +147,7 @@ def test_a_rule_has_one_kernel() -> None:
     [
         BonusRule("ucb1", UCB1.growth, MOSS.width, width_uses_budget=True),
         BonusRule("moss", UCB1.growth, MOSS.width, width_uses_budget=True),
-        IndexRule("thompson", THOMPSON.score, tries_each_first=True, credit=THOMPSON.credit),
+        DrawRule("thompson", THOMPSON.prepare, THOMPSON.pick),
     ],
     ids=lambda rule: str(rule.name),
 )

@@ -5,7 +5,7 @@ One file a rule; `base.py` says what a rule is and how to write one's own.
 
 from __future__ import annotations
 
-from handful.rules.base import BonusRule, IndexRule, LeaderRule, Rule, choose
+from handful.rules.base import BonusRule, DrawRule, IndexRule, LeaderRule, Rule, choose
 from handful.rules.imed import IMED
 from handful.rules.kl_ucb import KL_UCB
 from handful.rules.moss import MOSS
@@ -20,6 +20,7 @@ __all__ = [
     "THOMPSON",
     "UCB1",
     "BonusRule",
+    "DrawRule",
     "IndexRule",
     "LeaderRule",
     "Rule",

@@ -11,9 +11,9 @@ A score is a pure function of numbers, with the paper's symbols:
     rng  the policy's generator, for rules that draw: `handful.rng.uniform(rng)`
 
 `BonusRule` is for scores of the form mean + growth(t) * width(n), which the simulator tabulates;
-`LeaderRule` for scores that compare with the best mean in memory; `IndexRule` for any other. The
-simulator compiles the same functions with Numba, so they may use `math`, `handful.rng` and
-arithmetic, and nothing else.
+`LeaderRule` for scores that compare with the best mean in memory; `IndexRule` for any other.
+`DrawRule` is for the highest of random draws, not all of which are made. The simulator compiles the
+same functions with Numba, so they may use `math`, `handful.rng` and arithmetic, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from handful.rng import State
 Score: TypeAlias = Callable[[int, float, int, int, int, float, State], float]
 LeaderScore: TypeAlias = Callable[[int, float, float, int, int, int, float, State], float]
 Credit: TypeAlias = Callable[[float, State], float]
+Prepare: TypeAlias = Callable[..., tuple[int, float, float]]
+Pick: TypeAlias = Callable[..., int]
 
 
 def as_given(reward: float, rng: State) -> float:
@@ -91,13 +93,32 @@ class LeaderRule:
         return as_given
 
 
-Rule: TypeAlias = IndexRule | BonusRule | LeaderRule
+@dataclass(frozen=True, slots=True)
+class DrawRule:
+    """Pulls the arm with the highest of random draws, of which it makes those that matter.
+
+    `prepare` works out what `pick` needs from n and s, in lists that a simulation keeps from pull
+    to pull; `rules/thompson.py` says what passes between them.
+    """
+
+    name: str
+    prepare: Prepare
+    pick: Pick
+    credit: Credit = as_given
+
+    @property
+    def tries_each_first(self) -> bool:
+        """Never: draws need no pull."""
+        return False
+
+
+Rule: TypeAlias = IndexRule | BonusRule | LeaderRule | DrawRule
 
 
 def choose(
     rule: Rule, pulls: Sequence[int], sums: Sequence[float], b: int, eta: float, rng: State
 ) -> int:
-    """The slot to pull: an untried one if the rule wants that, else the highest score.
+    """The slot to pull: an untried one if the rule wants that, else the highest score or draw.
 
     Ties go to the first slot.
     """
@@ -106,6 +127,10 @@ def choose(
         for slot in range(m):
             if pulls[slot] == 0:
                 return slot
+    if isinstance(rule, DrawRule):
+        means, tails = [0.0] * m, [0.0] * m
+        known = rule.prepare(pulls, sums, m, means, tails, -1, 0, 0.0, 0.0)
+        return rule.pick(pulls, sums, m, tails, *known, rng)
     t = sum(pulls)
     if isinstance(rule, LeaderRule):
         top = max(s / n for n, s in zip(pulls, sums, strict=True))

@@ -1,21 +1,41 @@
 """Thompson sampling: pull the arm that is best in a draw from the posterior.
 
-    score ~ Beta(1 + s, 1 + n - s)
+    X_i ~ Beta(1 + s_i, 1 + n_i - s_i), independent; pull argmax X_i
 
 Thompson 1933; Agrawal and Goyal, "Further optimal regret bounds for Thompson sampling", AISTATS
 2013, whose treatment of rewards r in (0, 1) is used: a Bernoulli(r) trial is credited in their
 place, so s is a number of successes.
+
+A draw for every arm at every pull is most of the cost, and most draws have no chance to be the
+best. `pick` finds the argmax, with exactly its law, without them. Let l be the arm with the highest
+posterior mean, and q a number that X_l hardly ever falls below. The density f_i of another arm is
+log-concave, so beyond q, if q is past its mode, it lies under the exponential
+
+    g_i(x) = f_i(q) exp(-k (x - q)),   k = (n q - s) / (q (1 - q)),   of mass G_i = f_i(q) / k,
+
+and rejection sampling has three outcomes: no proposal, with probability 1 - G_i, which says that
+X_i <= q; a proposal x ~ g_i/G_i accepted with probability f_i(x)/g_i(x), which is X_i; one not
+accepted, which says X_i <= q again. That no arm but l has a proposal is one uniform number against
+prod (1 - G_i), and nearly always so; l is then the best if X_l >= q. The values of arms that are
+known only to be below q are drawn when the best is below q too.
 """
 
 from __future__ import annotations
 
-from handful.rng import State, beta, uniform
-from handful.rules.base import IndexRule
+import math
+from collections.abc import MutableSequence, Sequence
 
+from handful.rng import State, beta, positive_uniform, uniform
+from handful.rules.base import DrawRule
+from handful.rules.kl import kl
 
-def score(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    """A draw from the posterior of the arm's mean."""
-    return beta(1.0 + s, 1.0 + n - s, rng)
+_DEPTH = 2.0
+"""How many standard deviations q lies below the leader's mean, at least: a matter of speed only."""
+_HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
+_STIRLING = (
+    0.0,
+    *(math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - _HALF_LOG_2_PI for k in range(1, 16)),
+)
 
 
 def trial(reward: float, rng: State) -> float:
@@ -25,4 +45,147 @@ def trial(reward: float, rng: State) -> float:
     return 1.0 if uniform(rng) < reward else 0.0
 
 
-THOMPSON = IndexRule("thompson", score, tries_each_first=False, credit=trial)
+def draw(n: int, s: float, rng: State) -> float:
+    """A draw from the posterior of an arm's mean."""
+    return beta(1.0 + s, 1.0 + n - s, rng)
+
+
+def prepare(
+    n: Sequence[int],
+    s: Sequence[float],
+    m: int,
+    means: MutableSequence[float],
+    tails: MutableSequence[float],
+    pulled: int,
+    leader: int,
+    q: float,
+    none: float,
+) -> tuple[int, float, float]:
+    """The leader, q and prod (1 - G_i), with the posterior means and G_i written to the lists.
+
+    `pulled` is the one slot that has changed since the lists and the last three arguments were
+    made, or -1. What comes out depends on n and s only: the rest saves time.
+    """
+    old_leader = leader
+    old_q = q
+    if pulled < 0:
+        for i in range(m):
+            means[i] = (1.0 + s[i]) / (2.0 + n[i])
+        leader = _first_highest(means, m)
+    else:
+        before = means[pulled]
+        mean = (1.0 + s[pulled]) / (2.0 + n[pulled])
+        means[pulled] = mean
+        if pulled == leader:
+            if mean < before:
+                leader = _first_highest(means, m)
+        elif mean > means[leader] or (mean == means[leader] and pulled < leader):
+            leader = pulled
+    q = _low(n[leader], means[leader])
+    if pulled < 0 or leader != old_leader or q != old_q:
+        for i in range(m):
+            tails[i] = 0.0 if i == leader else tail(n[i], s[i], q)
+    elif pulled != leader:
+        tails[pulled] = tail(n[pulled], s[pulled], q)
+    else:
+        return leader, q, none
+    none = 1.0
+    for i in range(m):
+        none *= 1.0 - tails[i]
+    return leader, q, none
+
+
+def _first_highest(values: Sequence[float], m: int) -> int:
+    best = 0
+    for i in range(1, m):
+        if values[i] > values[best]:
+            best = i
+    return best
+
+
+def _low(n: int, mean: float) -> float:
+    """The q for a leader, on a grid of a quarter to half a deviation, so that it seldom moves."""
+    deviation = math.sqrt(mean * (1.0 - mean) / (n + 3.0))
+    step = math.ldexp(1.0, math.frexp(deviation)[1] - 2)
+    return math.floor((mean - _DEPTH * deviation) / step) * step
+
+
+def tail(n: int, s: float, q: float) -> float:
+    """G, the mass of the exponential over the posterior beyond q; 1 where it is of no use."""
+    if q * n <= s or q <= 0.0:
+        return 1.0
+    density = (n + 1.0) * math.exp(log_binomial(n, s, q))
+    return min(1.0, density * q * (1.0 - q) / (n * q - s))
+
+
+def log_binomial(n: int, s: float, q: float) -> float:
+    """The logarithm of the chance of s successes in n trials at q in (0, 1), by Stirling's formula.
+
+    In the form of Loader, "Fast and accurate computation of binomial probabilities", 2000: no large
+    numbers are subtracted from each other.
+    """
+    if s == 0.0:
+        return n * math.log1p(-q)
+    if s == n:
+        return n * math.log(q)
+    f = n - s
+    spread = 0.5 * math.log(n / (s * f)) - _HALF_LOG_2_PI
+    return _stirling(n) - _stirling(s) - _stirling(f) + spread - n * kl(s / n, q)
+
+
+def _stirling(k: float) -> float:
+    """The logarithm of k! less Stirling's formula for it."""
+    if k < 16.0:
+        return _STIRLING[int(k)]
+    r = 1.0 / (k * k)
+    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - r / 1188) * r) * r) * r) / k
+
+
+def pick(
+    n: Sequence[int],
+    s: Sequence[float],
+    m: int,
+    tails: Sequence[float],
+    leader: int,
+    q: float,
+    none: float,
+    rng: State,
+) -> int:
+    """The slot whose draw is the highest."""
+    best = leader
+    highest = draw(n[leader], s[leader], rng)
+    u = uniform(rng)
+    if u >= none:
+        quiet = 1.0
+        for i in range(m):
+            quiet *= 1.0 - tails[i]
+            if u >= quiet:
+                x = _proposal(n[i], s[i], q, rng) if tails[i] < 1.0 else draw(n[i], s[i], rng)
+                if x > highest:
+                    highest = x
+                    best = i
+                u = uniform(rng)
+                quiet = 1.0
+    if highest < q:
+        for i in range(m):
+            if i != leader and tails[i] < 1.0:
+                x = draw(n[i], s[i], rng)
+                while x > q:
+                    x = draw(n[i], s[i], rng)
+                if x > highest:
+                    highest = x
+                    best = i
+    return best
+
+
+def _proposal(n: int, s: float, q: float, rng: State) -> float:
+    """A draw from the exponential beyond q if it is accepted as one from the posterior, else -1."""
+    k = (n * q - s) / (q * (1.0 - q))
+    d = -math.log(positive_uniform(rng)) / k
+    if q + d >= 1.0:
+        return -1.0
+    below = s * math.log1p(d / q) + (n - s) * math.log1p(-d / (1.0 - q)) + k * d
+    return q + d if math.log(positive_uniform(rng)) <= below else -1.0
+
+
+THOMPSON = DrawRule("thompson", prepare, pick, credit=trial)

@@ -3,7 +3,8 @@
 A run walks `policies.schedule`; a sub-phase is cut into segments that end at the times of the grid;
 a segment is a loop over pulls. `_segment_of_bonus` serves rules of the form mean + growth width,
 both factors tabulated as they are needed (an entry is the rule's own value, so no bit of a score
-changes); `_segment_of_index` serves any rule by calling its score.
+changes); `_segment_of_index` serves any rule by calling its score, `_segment_of_draws` those that
+pick the highest of random draws.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from handful import rng, shuffle
 from handful.instances import laws
 from handful.policies import schedule as phases
-from handful.rules import BonusRule, IndexRule, LeaderRule, Rule, recommend
+from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule, Rule, recommend
 from handful.rules.base import LeaderScore
 from handful.simulation.kernels.exact import plus_all
 from handful.simulation.kernels.jit import family, kernel, named, use
@@ -76,6 +77,9 @@ def phased_kernel(rule: Rule) -> Callable[..., None]:
     if isinstance(rule, BonusRule):
         kin = family("phased", rule.name, rule.growth, rule.width, rule.width_uses_budget)
         segment = _segment_of_bonus(rule, kin)
+    elif isinstance(rule, DrawRule):
+        kin = family("phased_draws", rule.name, rule.prepare, rule.pick, rule.credit)
+        segment = _segment_of_draws(rule, kin)
     else:
         kind = "phased_leader" if isinstance(rule, LeaderRule) else "phased"
         kin = family(kind, rule.name, rule.score, rule.credit, rule.tries_each_first)
@@ -339,6 +343,32 @@ def _segment_of_index(rule: IndexRule | LeaderRule, kin: str) -> Callable[..., N
             s[best] += credit(x, choices)
             hat[best] = s[best] / n[best]
             t += 1
+            clock += 1
+
+    return named(segment, "segment", kin)
+
+
+def _segment_of_draws(rule: DrawRule, kin: str) -> Callable[..., None]:
+    prepare = use(rule.prepare)
+    pick = use(rule.pick)
+    credit = use(rule.credit)
+
+    def segment(
+        length: int, t: int, clock: int, m: int, b: int, eta: float,
+        n: Ints, s: Floats, hat: Floats, wide: Floats,
+        arms: Ints, mus: Floats, centres: Floats,
+        choices: Words, state: Words, law: int, spread: float, on_tape: bool, tape: int,
+        growths: Floats, widths: Floats, marks: Ints,
+    ) -> None:  # fmt: skip
+        leader, q, none = prepare(n, s, m, hat, wide, -1, 0, 0.0, 0.0)
+        for _ in range(length):
+            best = pick(n, s, m, wide, leader, q, none, choices)
+            x = reward(
+                law, arms[best], mus[best], centres[best], spread, on_tape, tape, clock, state
+            )
+            n[best] += 1
+            s[best] += credit(x, choices)
+            leader, q, none = prepare(n, s, m, hat, wide, best, leader, q, none)
             clock += 1
 
     return named(segment, "segment", kin)
