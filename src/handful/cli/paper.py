@@ -1,65 +1,162 @@
-"""`handful paper`: the paper's figures, from simulation to picture."""
+"""`handful paper`: the paper's tables, figures and claims, from simulation to report."""
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from handful.cli.show import number, progress
-from handful.paper import figures
-from handful.paper.experiments import FIGURES
-from handful.paper.store import Store
+from handful.cli.show import number, progress, table
+from handful.errors import SettingError
+from handful.paper import claims, report, tables
+from handful.paper.experiments import EXPERIMENTS, Table
+from handful.paper.results import Results
+from handful.paper.store import Store, work
 from handful.simulation.plan import Cell, whole
-from handful.simulation.plot import save
+
+CLAIMS = "claims"
+ALL = "all"
 
 
 @click.command("paper")
-@click.argument("names", nargs=-1, type=click.Choice([*FIGURES, "all"]))
-@click.option("--runs", type=number, default=100, show_default=True, help="Runs of each cell.")
+@click.argument("names", nargs=-1, type=click.Choice([*EXPERIMENTS, CLAIMS, ALL]))
+@click.option("--runs", type=number, help="Runs of each cell; 20 in tables, 100 in figures.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Any whole number.")
 @click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
 @click.option("--fresh", is_flag=True, help="Run finished cells again.")
+@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("report"),
-    show_default=True, help="Folder for figures and finished cells.",
+    show_default=True, help="Folder for the report, figures and finished cells.",
 )  # fmt: skip
 def command(
-    names: tuple[str, ...], runs: int, seed: int, n_jobs: int | None, fresh: bool, out: Path
+    names: tuple[str, ...],
+    runs: int | None,
+    seed: int,
+    n_jobs: int | None,
+    fresh: bool,
+    as_json: bool,
+    out: Path,
 ) -> None:
-    """Reproduce the paper's figures.
+    """Reproduce the paper: its tables, figures and claims.
 
     \b
-    fig1  K = 100, M = 2: regret of each policy on three instances
-    fig2  regret by memory and horizon on B_L^100
-    fig3  K = 10, M = 2: regret and pulls by arm
-    fig4  as fig2 on B_0.3^100
-    fig5  as fig2 on B_0.6^100
+    table1  endless arms, alpha = 0.347, beside older rules
+    table2  the same with alpha = 0.205
+    fig1    K = 100, M = 2: regret beside UCBConstantSpace
+    fig2    regret by memory and horizon on B_L^100
+    fig3    K = 10, M = 2: regret and pulls by arm
+    fig4    as fig2 on B_0.3^100
+    fig5    as fig2 on B_0.6^100
+    claims  what the paper says, and what the numbers say of it (needs all of the above)
+    all     everything, and the report: index.html, report.md, report.tex
 
-    Finished cells are kept under --out, so a run that was stopped goes on where it was.
+    Without a name: all. Finished cells are kept under --out, so a run that was stopped goes on
+    where it was. With --json: of one name its numbers, of several an object with an entry for each.
     """
-    runs = whole("runs", runs, 10**6)
-    wanted = list(FIGURES) if not names or "all" in names else list(dict.fromkeys(names))
-    plans = {name: list(FIGURES[name].cells(runs, seed)) for name in wanted}
-    store = Store(out / "cells")
-    total = sum(_pulls(cells) for cells in plans.values())
-    before = 0
+    runs = None if runs is None else whole("runs", runs, 10**6)
+    everything = not names or ALL in names
+    wanted = [*EXPERIMENTS, CLAIMS] if everything else list(dict.fromkeys(names))
+    needed = list(EXPERIMENTS) if CLAIMS in wanted else wanted
+    plan = _plan(needed, runs, seed)
+    results = _run(Store(_folder(out) / "cells"), plan, n_jobs, fresh)
+    figures = [name for name in wanted if name in EXPERIMENTS and not _is_table(name)]
+    drawn = report.draw_all(results, figures, out)
+    written = report.write(results, out, seed) if everything else []
+    if as_json:
+        data = {name: _data(name, plan.get(name, []), results) for name in wanted}
+        click.echo(json.dumps(data if len(data) > 1 else data[wanted[0]]))
+        return
+    for name in wanted:
+        if name == CLAIMS:
+            _print_claims(claims.judged(results))
+        elif _is_table(name):
+            _print_table(name, results)
+    for path in [*drawn, *written]:
+        click.echo(path)
+
+
+def _folder(out: Path) -> Path:
+    """The folder to write to, made before any work is done."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "cells").mkdir(exist_ok=True)
+    except OSError as error:
+        raise SettingError(f"--out {out}: {error.strerror}") from None
+    return out
+
+
+def _is_table(name: str) -> bool:
+    return isinstance(EXPERIMENTS.get(name), Table)
+
+
+def _plan(names: Sequence[str], runs: int | None, seed: int) -> dict[str, list[Cell]]:
+    return {
+        name: list(EXPERIMENTS[name].cells(runs or EXPERIMENTS[name].default_runs, seed))
+        for name in names
+    }
+
+
+def _run(store: Store, plan: dict[str, list[Cell]], n_jobs: int | None, fresh: bool) -> Results:
+    cells = [planned for group in plan.values() for planned in group]
+    todo = {store.path(planned): planned for planned in cells}
+    missing = list(todo.values()) if fresh else store.missing(cells)
+    kept = len(todo) - len(missing)
+    pulls = sum(planned.horizon * planned.runs for planned in missing)
     click.echo(
-        f"{total / 1e6:,.0f} million pulls; finished cells are kept in {store.folder}", err=True
+        f"{len(missing)} cells to run, {pulls / 1e6:,.0f} million pulls"
+        + (f"; {kept} are finished" if kept else "")
+        + f"; kept in {store.folder}",
+        err=True,
     )
-    with progress(total, "starting (kernels are compiled once, then kept)") as show:
-        for name, cells in plans.items():
-
-            def report(done: int, what: str, before: int = before, name: str = name) -> None:
-                show(before + done, f"{name}: {what}")
-
-            results = store.run(cells, report, n_jobs, fresh)
-            drawn = figures.draw(name, FIGURES[name], results, runs)
-            for ending in ("png", "svg"):
-                save(drawn, str(out / f"{name}.{ending}"))
-            click.echo(out / f"{name}.png")
-            before += _pulls(cells)
+    total = sum(map(work, missing))
+    with progress(total, "starting (kernels are compiled once, then kept)", 30) as show:
+        return store.run(list(todo.values()), show, n_jobs, fresh)
 
 
-def _pulls(cells: list[Cell]) -> int:
-    return sum(planned.horizon * planned.runs for planned in cells)
+def _data(name: str, cells: list[Cell], results: Results) -> list[dict[str, Any]]:
+    if name == CLAIMS:
+        return [claim.to_dict() for claim in claims.judged(results)]
+    experiment = EXPERIMENTS[name]
+    if isinstance(experiment, Table):
+        return [cell.to_dict() for cell in tables.measured(experiment, results)]
+    return [results.at(planned).to_dict() for planned in cells]
+
+
+def _print_table(name: str, results: Results) -> None:
+    experiment = EXPERIMENTS[name]
+    assert isinstance(experiment, Table)
+    cells = tables.measured(experiment, results)
+    click.echo(
+        f"Table {name.removeprefix('table')}, alpha = {experiment.alpha}: "
+        "regret / 1e5 after 1e6 pulls, mean ± standard error"
+    )
+    rows = [
+        [
+            cell.row,
+            str(cell.memory),
+            cell.instance,
+            f"{cell.published_mean:.2f} ± {cell.published_sem:.3g}",
+            f"{cell.mean:.3f} ± {cell.sem:.3f}",
+            str(cell.runs),
+            "-" if math.isnan(cell.z) else f"{cell.z:+.1f}",
+        ]
+        for cell in cells
+    ]
+    table(["algorithm", "M", "instance", "printed", "measured", "runs", "z"], rows)
+    count, within, farthest = tables.agreement(cells)
+    click.echo(
+        f"{within} of {count} cells of the paper's algorithms within 3 standard errors; "
+        f"the farthest at {farthest:.1f}\n"
+    )
+
+
+def _print_claims(judged: Sequence[claims.Claim]) -> None:
+    rows = [
+        [claim.name, claim.verdict, *(str(count) for count in claim.counts)] for claim in judged
+    ]
+    table(["claim", "verdict", "hold", "against", "too close"], rows, left=2)

@@ -7,6 +7,7 @@ only to a terminal.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -28,10 +29,15 @@ def number(text: str | int) -> int:
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
-    """A bar on a terminal, nothing elsewhere. Call with (pulls done, what is being done)."""
+def progress(
+    total: float, what: str, lines_every: float | None = None
+) -> Iterator[Callable[[float, str], None]]:
+    """A bar with the time left on a terminal. Call with (work done, what is being done).
+
+    Elsewhere nothing, or a line every so many seconds.
+    """
     if not sys.stderr.isatty():
-        yield lambda done, text: None
+        yield _lines(total, lines_every) if lines_every else lambda done, text: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -46,6 +52,22 @@ def progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
     ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done, text: bar.update(task, completed=done, description=text)
+
+
+def _lines(total: float, every: float) -> Callable[[float, str], None]:
+    """Progress where no bar can be drawn, such as in a log."""
+    began = said = time.monotonic()
+
+    def report(done: float, text: str) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - said >= every and 0 < done < total:
+            said = now
+            left = (now - began) * (total - done) / done
+            share = f"{done / total:>4.0%}"
+            click.echo(f"{share}, about {left / 60:.1f} min left: {text}", err=True)
+
+    return report
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:

@@ -1,6 +1,14 @@
-"""The paper's experiments as data, kept results, and figures.
+"""The paper: its experiments as data, its printed numbers, its claims, and a report of ours.
 
 Roy Chaudhuri and Kalyanakrishnan, "Regret minimisation in multi-armed bandits using bounded arm
-memory", AAAI 2020. So far its finite-armed part: what the figures of section 3.2 and of the
-appendix on finite instances show.
+memory", AAAI 2020 (arXiv 1901.08387).
+
+    published.py    what the paper prints
+    experiments.py  which cells its tables and figures are made of
+    store.py        finished cells, kept on disk
+    results.py      finished cells, by what they are of
+    tables.py       as published and as measured
+    claims.py       what the paper says, and what the numbers say of it
+    figures.py      the paper's figures, and the same as curves over time
+    report.py       all of it on one page
 """

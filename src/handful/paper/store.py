@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from pathlib import Path
 
 from handful import __version__
 from handful.errors import SettingError
+from handful.paper.results import Results
+from handful.policies.automaton import AutomatonPolicy
+from handful.policies.phased import PhasedPolicy
+from handful.rules import BonusRule, DrawRule
 from handful.simulation import Cell, Result, read_parquet, run_cell
 from handful.simulation.sources import source_digest
 
-Report = Callable[[int, str], None]
+Report = Callable[[float, str], None]
+"""Told the work done so far, in the unit of `work`, and what is being done."""
 
 
 class Store:
@@ -39,28 +44,47 @@ class Store:
         except SettingError:
             return None
 
+    def missing(self, cells: Iterable[Cell]) -> list[Cell]:
+        """The cells that are not kept, each once."""
+        by_path = {self.path(planned): planned for planned in cells}
+        return [planned for path, planned in by_path.items() if not path.exists()]
+
     def run(
-        self, cells: list[Cell], report: Report, n_jobs: int | None = None, fresh: bool = False
-    ) -> dict[str, Result]:
-        """Run what is not kept, keep it, and return all by `key`. Reports pulls done."""
+        self,
+        cells: Iterable[Cell],
+        report: Report,
+        n_jobs: int | None = None,
+        fresh: bool = False,
+    ) -> Results:
+        """Run what is not kept, keep it, and return all. Reports the work done, kept cells not."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        results: dict[str, Result] = {}
-        done = 0
+        results = Results()
+        done = 0.0
         for planned in cells:
             kept = None if fresh else self.load(planned)
             if kept is None:
+                share = work(planned) / (planned.horizon * planned.runs)
 
-                def step(pulls: int, before: int = done, planned: Cell = planned) -> None:
-                    report(before + pulls, planned.id)
+                def step(
+                    pulls: int, before: float = done, share: float = share, what: str = planned.id
+                ) -> None:
+                    report(before + pulls * share, what)
 
                 kept = run_cell(planned, n_jobs=n_jobs, progress=step)
                 kept.to_parquet(self.path(planned))
-            results[key(planned)] = kept
-            done += planned.horizon * planned.runs
-            report(done, planned.id)
+                done += work(planned)
+                report(done, planned.id)
+            results.add(planned, kept)
         return results
 
 
-def key(planned: Cell) -> str:
-    """What tells a cell from others of one plan."""
-    return f"{planned.id} T={planned.horizon}"
+def work(planned: Cell) -> float:
+    """About how many nanoseconds a cell takes on one core: for the time left, and nothing else."""
+    pulls = planned.horizon * planned.runs
+    m = min(planned.memory, planned.instance.n_arms)
+    if issubclass(planned.policy, PhasedPolicy):
+        rule = planned.policy.rule
+        if isinstance(rule, BonusRule):
+            return pulls * (8.0 if m == 2 else 25.0 + 0.7 * m)
+        return pulls * (200.0 + m if isinstance(rule, DrawRule) else 50.0 * m)
+    return pulls * (10.0 if issubclass(planned.policy, AutomatonPolicy) else 5000.0)

@@ -62,13 +62,21 @@ def save(made: Figure, path: str) -> None:
         made.savefig(path)
 
 
-def plot_regret(results: Sequence[Result], ax: Axes | None = None, memory: bool = True) -> Axes:
+def plot_regret(
+    results: Sequence[Result],
+    ax: Axes | None = None,
+    memory: bool = True,
+    labels: Sequence[str] | None = None,
+    colours: Sequence[str] | None = None,
+) -> Axes:
     """Mean regret over time, with a 95% band, on log axes; each line labelled at its end."""
     if ax is None:
         ax = _shown_axes()
     ends: list[tuple[float, str, str]] = []
     shown_before = len(ax.lines)
-    for result, colour in zip(results, _colours(shown_before, len(results)), strict=True):
+    colours = colours or _colours(shown_before, len(results))
+    texts = labels or [r.label if memory else str(r.settings["label"]) for r in results]
+    for result, text, colour in zip(results, texts, colours, strict=True):
         curve = result.curve
         mean, half = curve.mean, Z95 * np.nan_to_num(curve.sem)
         shown = mean > 0
@@ -78,7 +86,6 @@ def plot_regret(results: Sequence[Result], ax: Axes | None = None, memory: bool 
             curve.t[shown], low[shown], (mean + half)[shown], color=colour, alpha=0.2, linewidth=0
         )
         if shown.any():
-            text = result.label if memory else result.settings["label"]
             ends.append((float(mean[-1]), text, colour))
     ax.set_xlabel("pulls")
     ax.set_ylabel("regret")

@@ -1,0 +1,447 @@
+"""What the paper claims of its experiments, and the verdict that our numbers give.
+
+A claim is a list of comparisons, each of two measured regrets. A comparison counts as decided when
+the difference is more than three standard errors; the verdict follows from the counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from handful.paper import experiments
+from handful.paper.experiments import (
+    CONSTANT_SPACE,
+    EXPERIMENTS,
+    MEMORIES,
+    POLICIES,
+    SWEPT,
+    TABULATED,
+    Comparison,
+    Row,
+    Sweep,
+    Table,
+)
+from handful.paper.published import INSTANCES
+from handful.paper.results import Results
+from handful.simulation.result import Estimate
+
+CONFIRMED = "confirmed"
+MOSTLY = "confirmed where it can be told"
+PARTLY = "confirmed in part"
+OPEN = "too close to call"
+REFUTED = "not confirmed"
+
+DECIDED = 3.0
+"""Standard errors from which on a comparison counts."""
+FAR = 0.5
+"""`Far below` is taken as at most this share."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: by how many standard errors it goes the way that the claim says."""
+
+    what: str
+    z: float
+
+    @property
+    def holds(self) -> bool:
+        """Decided, as claimed."""
+        return self.z > DECIDED
+
+    @property
+    def fails(self) -> bool:
+        """Decided, the other way."""
+        return self.z < -DECIDED
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, how it is read, and the comparisons that decide."""
+
+    name: str
+    says: str
+    where: str
+    reading: str
+    checks: tuple[Check, ...]
+    most: bool = False
+    """The claim speaks of most cases, not of all."""
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many comparisons hold, how many go the other way, how many are too close."""
+        holds = sum(check.holds for check in self.checks)
+        fails = sum(check.fails for check in self.checks)
+        return holds, fails, len(self.checks) - holds - fails
+
+    @property
+    def verdict(self) -> str:
+        """In a few words."""
+        holds, fails, close = self.counts
+        if self.most:
+            half = len(self.checks) / 2
+            return CONFIRMED if holds > half else REFUTED if holds + close <= half else OPEN
+        if fails:
+            return PARTLY if holds > fails else REFUTED
+        return CONFIRMED if not close else MOSTLY if holds else OPEN
+
+    @property
+    def against(self) -> list[Check]:
+        """The comparisons that go the other way, the clearest first."""
+        return sorted((check for check in self.checks if check.fails), key=lambda c: c.z)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        holds, fails, close = self.counts
+        return {
+            "name": self.name,
+            "claim": self.says,
+            "where": self.where,
+            "reading": self.reading,
+            "verdict": self.verdict,
+            "comparisons": len(self.checks),
+            "hold": holds,
+            "against": fails,
+            "too_close": close,
+            "against_which": [check.what for check in self.against],
+        }
+
+
+def below(what: str, a: Estimate, b: Estimate, share: float = 1.0) -> Check:
+    """That a is below a share of b."""
+    difference = share * b.mean - a.mean
+    error = math.hypot(a.sem, share * b.sem)
+    z = difference / error if error else math.copysign(math.inf, difference)
+    return Check(f"{what}: {a.mean:,.0f} against {b.mean:,.0f}", z)
+
+
+def judged(results: Results) -> list[Claim]:
+    """Every claim with its comparisons. Needs the results of all experiments."""
+    return [make(results) for make in _CLAIMS]
+
+
+_CLAIMS: list[Callable[[Results], Claim]] = []
+
+
+def _claim(make: Callable[[Results], Claim]) -> Callable[[Results], Claim]:
+    _CLAIMS.append(make)
+    return make
+
+
+def _comparisons() -> Iterator[str]:
+    for experiment in EXPERIMENTS.values():
+        if isinstance(experiment, Comparison):
+            yield from experiment.instances
+
+
+def _swept() -> Iterator[str]:
+    for experiment in EXPERIMENTS.values():
+        if isinstance(experiment, Sweep):
+            yield experiment.instance
+
+
+def _constant_space(results: Results, rival: str) -> tuple[Check, ...]:
+    return tuple(
+        below(
+            f"{policy} on {instance}",
+            results.regret(policy, instance, 2),
+            results.regret(rival, instance),
+            FAR,
+        )
+        for instance in _comparisons()
+        for policy in POLICIES
+    )
+
+
+@_claim
+def _far_below_constant_space(results: Results) -> Claim:
+    return Claim(
+        "Far below UCBConstantSpace",
+        "With half of its memory, UCB-M, TS-M and MOSS-M have a far lower regret than "
+        "UCBConstantSpace.",
+        "Figure 1 and the appendix's K = 10",
+        "On all six instances, M = 2 against M = 4: at most half of its regret. UCBConstantSpace "
+        "is a reconstruction, here with the constant c = 2, the value at which the paper's order "
+        "comes out.",
+        _constant_space(results, CONSTANT_SPACE[0]),
+    )
+
+
+@_claim
+def _far_below_tuned_constant_space(results: Results) -> Claim:
+    return Claim(
+        "Far below a tuned UCBConstantSpace",
+        "The same, of UCBConstantSpace at its best.",
+        "Not in the paper; the fair comparison",
+        "As above, with c = 0.5, which serves it better.",
+        _constant_space(results, CONSTANT_SPACE[1]),
+    )
+
+
+@_claim
+def _pulls_of_the_best_arm(results: Results) -> Claim:
+    checks = []
+    for experiment in EXPERIMENTS.values():
+        if not isinstance(experiment, Comparison) or not experiment.pulls_by_arm:
+            continue
+        for instance in experiment.instances:
+            for policy in POLICIES:
+                ours = _other_pulls(results, policy, instance, 2)
+                theirs = _other_pulls(results, CONSTANT_SPACE[0], instance, None)
+                checks.append(
+                    below(f"pulls of other than the best arm, {policy} on {instance}", ours, theirs)
+                )
+    return Claim(
+        "Fewer pulls of sub-optimal arms",
+        "UCBConstantSpace spends a very large number of pulls on sub-optimal arms; the paper's "
+        "algorithms do not.",
+        "Appendix, K = 10",
+        "Pulls of all arms but the best, against UCBConstantSpace with c = 2.",
+        tuple(checks),
+    )
+
+
+def _other_pulls(results: Results, policy: str, instance: str, memory: int | None) -> Estimate:
+    pulls = results.of(policy, instance, memory).pulls
+    assert pulls is not None
+    return Estimate(np.asarray(pulls[:, 1:].sum(axis=1), dtype=np.float64))
+
+
+@_claim
+def _above_unbounded(results: Results) -> Claim:
+    return Claim(
+        "Bounded above unbounded",
+        "With M < K the regret is always higher than that of the same rule with all arms in "
+        "memory.",
+        "Figure 2 and the appendix's sweeps",
+        f"Every policy, M < {MEMORIES[-1]}, instance and horizon of the sweeps.",
+        tuple(
+            below(
+                f"{policy} with all arms and with M = {memory} on {instance} at {horizon:.0e}",
+                results.regret(policy, instance, MEMORIES[-1], horizon),
+                results.regret(policy, instance, memory, horizon),
+            )
+            for instance in _swept()
+            for policy in SWEPT
+            for memory in MEMORIES[:-1]
+            for horizon in experiments.HORIZONS
+        ),
+    )
+
+
+@_claim
+def _peak(results: Results) -> Claim:
+    checks = []
+    for instance in _swept():
+        by_memory = {m: results.regret(SWEPT[0], instance, m) for m in MEMORIES}
+        top = max(MEMORIES[1:-1], key=lambda m: by_memory[m].mean)
+        for end in (MEMORIES[0], MEMORIES[-1]):
+            what = f"UCB-M at M = {end} and at its peak M = {top} on {instance}"
+            checks.append(below(what, by_memory[end], by_memory[top]))
+    return Claim(
+        "A peak between M = 2 and M = K",
+        "The regret of UCB-M with eta = 1 is low at M = 2, rises with M and then falls.",
+        "Figure 2 and the appendix's sweeps",
+        "After 10^6 pulls, on each instance of the sweeps: the highest regret lies between M = 2 "
+        "and M = K and is above both.",
+        tuple(checks),
+    )
+
+
+@_claim
+def _falls_with_memory(results: Results) -> Claim:
+    return Claim(
+        "More memory, less regret",
+        "For UCB-M with eta = 0.2, TS-M and MOSS-M the regret falls as M grows.",
+        "Figure 2 and the appendix's sweeps",
+        "After 10^6 pulls, on each instance of the sweeps, from each M to the next.",
+        tuple(
+            below(
+                f"{policy} from M = {less} to M = {more} on {instance}",
+                results.regret(policy, instance, more),
+                results.regret(policy, instance, less),
+            )
+            for instance in _swept()
+            for policy in SWEPT[1:]
+            for less, more in pairwise(MEMORIES)
+        ),
+    )
+
+
+@_claim
+def _smaller_eta(results: Results) -> Claim:
+    return Claim(
+        "A smaller eta",
+        "UCB-M with eta = 0.2 has a lower regret than with eta = 1.",
+        "Section 3.2, Figure 2",
+        "After 10^6 pulls, on each instance of the sweeps, at each M.",
+        tuple(
+            below(
+                f"eta = 0.2 and eta = 1 at M = {memory} on {instance}",
+                results.regret(SWEPT[1], instance, memory),
+                results.regret(SWEPT[0], instance, memory),
+            )
+            for instance in _swept()
+            for memory in MEMORIES
+        ),
+    )
+
+
+def _table(name: str) -> Table:
+    table = EXPERIMENTS[name]
+    assert isinstance(table, Table)
+    return table
+
+
+def _rows(tabulated: bool) -> tuple[list[Row], list[Row]]:
+    """The rows of Table 1, the paper's own and the existing, Berry's two in one of two readings."""
+    rows = list(_table("table1").rows())
+    own = [row for row in rows if row.name.startswith("Q")]
+    twofold = {row.name.removesuffix(TABULATED) for row in rows if row.name.endswith(TABULATED)}
+    drop = {name if tabulated else name + TABULATED for name in twofold}
+    return own, [row for row in rows if row not in own and row.name not in drop]
+
+
+def _named(row: Row) -> str:
+    return f"{row.name} M = {row.memory}"
+
+
+def _regret(results: Results, row: Row, instance: str) -> Estimate:
+    return results.regret(row.policy, instance, row.memory)
+
+
+def _best_row(results: Results, tabulated: bool) -> tuple[Check, ...]:
+    own, existing = _rows(tabulated)
+    best = next(row for row in own if row.name == "QMoss-M" and row.memory == 10)
+    return tuple(
+        below(
+            f"{_named(best)} and {_named(row)} on {instance}",
+            _regret(results, best, instance),
+            _regret(results, row, instance),
+        )
+        for instance in ("I1", "I3", "I4")
+        for row in [*own, *existing]
+        if row != best
+    )
+
+
+@_claim
+def _qmoss_is_best(results: Results) -> Claim:
+    return Claim(
+        "QMoss-M with M = 10 is the best on I1, I3 and I4",
+        "QMoss-M with M = 10 has the lowest regret of all rows on I1, I3 and I4.",
+        "Table 1",
+        "Against every other row, Berry's two rules as the table has them.",
+        _best_row(results, tabulated=True),
+    )
+
+
+@_claim
+def _qmoss_is_best_as_defined(results: Results) -> Claim:
+    return Claim(
+        "The same, with Berry's rules as defined",
+        "QMoss-M with M = 10 has the lowest regret of all rows on I1, I3 and I4.",
+        "Table 1, two of its rows by the definitions in Berry et al. 1997",
+        "Against every other row.",
+        _best_row(results, tabulated=False),
+    )
+
+
+def _existing_worse(results: Results, tabulated: bool) -> tuple[Check, ...]:
+    own, existing = _rows(tabulated)
+    return tuple(
+        below(
+            f"{_named(mine)} and {_named(row)} on {instance}",
+            _regret(results, mine, instance),
+            _regret(results, row, instance),
+        )
+        for instance in INSTANCES
+        for row in existing
+        for mine in own
+    )
+
+
+@_claim
+def _existing_are_worse(results: Results) -> Claim:
+    return Claim(
+        "Existing algorithms are worse in most cases",
+        "In most cases the existing algorithms have a significantly higher regret.",
+        "Section 4.2, Table 1",
+        "Every existing row against every row of the paper's algorithms on every instance, Berry's "
+        "two rules as the table has them: more than half of the comparisons.",
+        _existing_worse(results, tabulated=True),
+        most=True,
+    )
+
+
+@_claim
+def _existing_are_worse_as_defined(results: Results) -> Claim:
+    return Claim(
+        "The same, with Berry's rules as defined",
+        "In most cases the existing algorithms have a significantly higher regret.",
+        "Table 1, two of its rows by the definitions in Berry et al. 1997",
+        "As above.",
+        _existing_worse(results, tabulated=False),
+        most=True,
+    )
+
+
+@_claim
+def _alpha(results: Results) -> Claim:
+    checks = []
+    for row, other in zip(_table("table1").rows(), _table("table2").rows(), strict=True):
+        if row.policy != other.policy:
+            for instance in INSTANCES:
+                what = f"{_named(row)} with alpha = 0.347 and 0.205 on {instance}"
+                checks.append(
+                    below(what, _regret(results, row, instance), _regret(results, other, instance))
+                )
+    return Claim(
+        "alpha = 0.205 is worse than 0.347",
+        "With alpha = 0.205 so few arms are explored that the regret is high.",
+        "Table 2",
+        "Every row of the paper's algorithms on every instance, against the same row of Table 1.",
+        tuple(checks),
+    )
+
+
+def _ten_against_two(results: Results, names: tuple[str, ...]) -> tuple[Check, ...]:
+    own = {(row.name, row.memory): row for row in _rows(tabulated=True)[0]}
+    return tuple(
+        below(
+            f"{name} with M = 10 and M = 2 on {instance}",
+            _regret(results, own[name, 10], instance),
+            _regret(results, own[name, 2], instance),
+        )
+        for name in names
+        for instance in INSTANCES
+    )
+
+
+@_claim
+def _memory_helps_on_endless_arms(results: Results) -> Claim:
+    return Claim(
+        "More memory helps on endless arms",
+        "QUCB-M with eta = 0.2, QTS-M and QMoss-M have a lower regret with more memory.",
+        "Section 4.2, Table 1",
+        "M = 10 against M = 2 on every instance.",
+        _ten_against_two(results, ("QUCB-M (eta=0.2)", "QTS-M", "QMoss-M")),
+    )
+
+
+@_claim
+def _memory_does_not_help_qucb(results: Results) -> Claim:
+    turned = tuple(Check(c.what, -c.z) for c in _ten_against_two(results, ("QUCB-M",)))
+    return Claim(
+        "But not QUCB-M with eta = 1",
+        "QUCB-M with eta = 1 does not profit from more memory.",
+        "Section 4.2, Table 1",
+        "M = 10 is no better than M = 2, so the comparisons are turned around.",
+        turned,
+    )

@@ -1,0 +1,161 @@
+"""The report: tables, figures and claims on one page, and as Markdown and LaTeX.
+
+`index.html` holds its pictures and opens with no network; `report.md` is for a README, `report.tex`
+for a paper. The words are in `templates/`, the numbers come from results.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from handful import __version__
+from handful.paper import claims, experiments, figures, tables
+from handful.paper.experiments import EXPERIMENTS, TABULATED, Table
+from handful.paper.published import INSTANCES
+from handful.paper.results import Results
+from handful.paper.typeset import environment
+from handful.simulation.plot import STYLE, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INSTANCE_WORDS = {
+    "I1": "Beta(0.5, 2), μ* = 1",
+    "I2": "Beta(1, 1), μ* = 1",
+    "I3": "Beta(0.5, 2), μ* = 0.6",
+    "I4": "Beta(1, 1), μ* = 0.6",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A panel or a whole figure for the page."""
+
+    title: str
+    words: str
+    source: str
+
+
+def write(results: Results, folder: Path, seed: int, timeline: Figure | None = None) -> list[Path]:
+    """Write the report in all forms; returns the files, the page first."""
+    shown = _contents(results, seed, timeline)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for template, name in (
+        ("report.html", "index.html"),
+        ("report.md", "report.md"),
+        ("report.tex", "report.tex"),
+    ):
+        path = folder / name
+        text = environment(template).get_template(template).render(shown)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _contents(results: Results, seed: int, timeline: Figure | None) -> dict[str, Any]:
+    measured = {
+        name: tables.measured(experiment, results)
+        for name, experiment in EXPERIMENTS.items()
+        if isinstance(experiment, Table)
+    }
+    every_cell = [cell for cells in measured.values() for cell in cells]
+    ours, within, farthest = tables.agreement(every_cell)
+    judged = claims.judged(results)
+    return {
+        "version": __version__,
+        "seed": seed,
+        "horizon": experiments.HORIZON,
+        "instances": INSTANCES,
+        "instance_words": INSTANCE_WORDS,
+        "tables": [
+            {
+                "name": name,
+                "number": name.removeprefix("table"),
+                "alpha": EXPERIMENTS[name].alpha,  # type: ignore[union-attr]
+                "rows": tables.by_row(cells),
+                "runs": _span(cell.runs for cell in cells),
+            }
+            for name, cells in measured.items()
+        ],
+        "ours": ours,
+        "within": within,
+        "farthest": farthest,
+        "claims": judged,
+        "tally": _tally(judged),
+        "berry": _berry(measured["table1"]),
+        "figures": [
+            {
+                "name": name,
+                "caption": figures.caption(name, experiment, results),
+                "groups": [
+                    (group.heading, [_picture(panel) for panel in group.panels])
+                    for group in figures.groups(experiment, results)
+                ],
+            }
+            for name, experiment in EXPERIMENTS.items()
+            if not isinstance(experiment, Table)
+        ],
+        "timeline": timeline and embedded(timeline),
+        "results": results.all(),
+        "pulls": sum(r.settings["runs"] * r.settings["horizon"] for r in results.all()),
+        "runs": _span(r.settings["runs"] for r in results.all()),
+    }
+
+
+def _tally(judged: Sequence[claims.Claim]) -> list[tuple[str, int]]:
+    order = (claims.CONFIRMED, claims.MOSTLY, claims.PARTLY, claims.OPEN, claims.REFUTED)
+    verdicts = [claim.verdict for claim in judged]
+    return [(verdict, verdicts.count(verdict)) for verdict in order if verdict in verdicts]
+
+
+def _berry(cells: Sequence[tables.TableCell]) -> list[tuple[list[tables.TableCell], ...]]:
+    """The rows of each rule that we have in two readings: as defined, as tabulated."""
+    rows = {row[0].row: row for row in tables.by_row(cells)}
+    return [
+        (rows[name.removesuffix(TABULATED)], rows[name])
+        for name in rows
+        if name.endswith(TABULATED)
+    ]
+
+
+def _span(numbers: Any) -> str:
+    """Runs in words: 20, or from 20 to 100."""
+    least, *_, most = sorted([*numbers] * 2)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _picture(panel: figures.Panel) -> Picture:
+    return Picture(panel.title, panel.words, embedded(panel.alone()))
+
+
+def embedded(made: Figure) -> str:
+    """A figure as an address that holds it."""
+    import matplotlib as mpl
+
+    buffer = BytesIO()
+    # The same numbers make the same bytes: no date, and names of shapes that are not random.
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "handful"}):
+        made.savefig(buffer, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
+
+
+def draw_all(results: Results, names: Sequence[str], folder: Path) -> list[Path]:
+    """Write figures as PNG and SVG; returns the PNG files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in names:
+        experiment = EXPERIMENTS[name]
+        assert not isinstance(experiment, Table)
+        title = figures.caption(name, experiment, results)
+        drawn = figures.together(title, figures.groups(experiment, results))
+        for ending in ("svg", "png"):
+            path = folder / f"{name}.{ending}"
+            save(drawn, str(path))
+        written.append(path)
+    return written
