@@ -76,7 +76,7 @@ def test_numbers_do_not_depend_on_workers_or_on_the_rest_of_the_grid() -> None:
 
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_both_engines_print_the_same_numbers_on_a_tape(policy: str) -> None:
-    world = "I1" if POLICIES[policy].endless else "linear:20"
+    world = "I1" if POLICIES[policy].endless else f"linear:{POLICIES[policy].own_arms or 20}"
     arguments = ["run", "-p", policy, "-m", "3", "-i", world, "-T", "800", "-r", "2"]
     python = data(*arguments, "--tape", "--engine", "python", "--n-jobs", "2")
     compiled = data(*arguments, "--tape", "--engine", "compiled")

@@ -10,6 +10,9 @@ from typing import Any
 from handful.errors import StateError, UnknownNameError
 from handful.policies.base import ArmsLike, Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
+from handful.policies.constant_space import ConstantSpace
+from handful.policies.cover import Cover
+from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.runs import (
     FixedRun,
@@ -21,6 +24,7 @@ from handful.policies.runs import (
     SqrtRun,
 )
 from handful.policies.state import unseal
+from handful.policies.tabulated import SqrtLogTabulated, SqrtRunTabulated
 from handful.policies.unbounded import (
     QRM2,
     IMEDPolicy,
@@ -54,6 +58,12 @@ POLICIES: dict[str, type[Policy]] = {
         NonrecallingRun,
         SqrtRun,
         SqrtLogLearning,
+        SqrtRunTabulated,
+        SqrtLogTabulated,
+        ConstantSpace,
+        Cover,
+        PekozA,
+        PekozB,
     )
 }
 

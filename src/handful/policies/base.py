@@ -50,6 +50,13 @@ class Setting:
     allowed: str
 
 
+def whole_setting(default: float, summary: str, symbol: str) -> Setting:
+    """A setting that is a whole number from 1 on."""
+    return Setting(
+        default, summary, lambda x: 1 <= x <= 2**53 and x == int(x), f"a whole number {symbol} >= 1"
+    )
+
+
 ArmsLike: TypeAlias = FiniteArms | Reservoir | int | Iterable[Hashable] | Callable[[int], Hashable]
 """What users give as arms: see `Policy`."""
 
@@ -75,6 +82,8 @@ class Policy(ABC):
     """Made for endlessly many arms; otherwise for finite sets."""
     own_memory: ClassVar[int | None] = None
     """The number of arms that the policy keeps whatever is asked; None: as many as it is given."""
+    own_arms: ClassVar[int | None] = None
+    """The only number of arms that the policy is for; None: any."""
     unbounded: ClassVar[bool] = False
     """Keeps statistics of every arm it meets: a reference, not a bounded policy."""
 
@@ -119,6 +128,11 @@ class Policy(ABC):
     @classmethod
     def memory_for(cls, memory: int | None, n_arms: int) -> int:
         """How many arms the policy keeps when asked for `memory` on a set of `n_arms`."""
+        if cls.own_arms not in (None, n_arms):
+            raise SettingError(
+                f"{cls.name} is for exactly {cls.own_arms} arms, and {n_arms} are given: give "
+                f"{cls.own_arms}, or take a policy such as ucb-m"
+            )
         if cls.unbounded and not cls.endless and n_arms > UNBOUNDED:
             raise SettingError(
                 f"{cls.name} keeps statistics of every arm, and {n_arms} are too many for that: "
@@ -208,7 +222,10 @@ class Policy(ABC):
         return self._restored(self._bytes(fingerprint=0), self._arms, check=False)
 
     def to_bytes(self) -> bytes:
-        """The whole state: versioned, without labels, at most 128 + 40 `memory` bytes."""
+        """The whole state: versioned, without labels, at most 128 + 40 `memory` bytes.
+
+        A policy that is an automaton takes 8 bytes more for each of its registers.
+        """
         return self._bytes(self._arms.fingerprint())
 
     def _bytes(self, fingerprint: int) -> bytes:

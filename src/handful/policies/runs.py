@@ -29,24 +29,19 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.base import Setting
+from handful.policies.base import Setting, whole_setting
 from handful.policies.bounded import HORIZON
 
 _HERSCHKORN = (
     "Herschkorn, Pekoz and Ross, Probability in the Engineering and Informational Sciences 10, 1996"
 )
-_BERRY = "Berry, Chen, Zame, Heath and Shepp, Annals of Statistics 25, 1997"
-
-
-def _whole(summary: str, symbol: str) -> Setting:
-    return Setting(
-        1.0, summary, lambda x: 1 <= x <= 2**53 and x == int(x), f"a whole number {symbol} >= 1"
-    )
+BERRY = "Berry, Chen, Zame, Heath and Shepp, Annals of Statistics 25, 1997"
 
 
 def _growing(
-    slot: int, reward: float, i: int, reg: Registers, T: float, p: Sequence[float]
-) -> tuple[int, int]:
+    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
     """reg: vouched, failures in a row."""
     reg[1] = 0.0 if reward > 0.0 else reg[1] + 1.0
     if reg[1] < i:
@@ -56,8 +51,9 @@ def _growing(
 
 
 def _fixed(
-    slot: int, reward: float, i: int, reg: Registers, T: float, p: Sequence[float]
-) -> tuple[int, int]:
+    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
     """reg: vouched, failures in a row."""
     reg[1] = 0.0 if reward > 0.0 else reg[1] + 1.0
     if reg[1] < p[0]:
@@ -67,8 +63,9 @@ def _fixed(
 
 
 def _k_failure(
-    slot: int, reward: float, i: int, reg: Registers, T: float, p: Sequence[float]
-) -> tuple[int, int]:
+    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
     """reg: vouched, failures of this arm."""
     if reward == 0.0:
         reg[1] += 1.0
@@ -79,8 +76,9 @@ def _k_failure(
 
 
 def _nonrecalling(
-    slot: int, reward: float, i: int, reg: Registers, T: float, p: Sequence[float]
-) -> tuple[int, int]:
+    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
     """reg: vouched, run of successes; m or more: settled."""
     if reg[1] >= math.sqrt(T):
         return slot, KEEP
@@ -92,8 +90,9 @@ def _nonrecalling(
 
 
 def _m_run(
-    slot: int, reward: float, i: int, reg: Registers, T: float, p: Sequence[float]
-) -> tuple[int, int]:
+    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
     """reg: slot of the longest run, run, longest run, settled. One slot keeps the longest."""
     if reg[3] > 0.0:
         return slot, KEEP
@@ -115,8 +114,9 @@ def _m_run(
 
 
 def _learning(
-    slot: int, reward: float, i: int, reg: Registers, T: float, p: Sequence[float]
-) -> tuple[int, int]:
+    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
     """reg: slot of the longest run, run, longest run, pulls. One slot keeps the longest."""
     N = math.sqrt(T) * math.log(T)
     if reg[3] >= N:
@@ -157,7 +157,7 @@ class FixedRun(AutomatonPolicy):
     endless = True
     own_memory = 1
     automaton = Automaton("fixed", _fixed, 2)
-    settings: ClassVar[Mapping[str, Setting]] = {"k": _whole("failures in a row", "k")}
+    settings: ClassVar[Mapping[str, Setting]] = {"k": whole_setting(1.0, "failures in a row", "k")}
 
 
 class Robbins(AutomatonPolicy):
@@ -169,7 +169,7 @@ class Robbins(AutomatonPolicy):
     citation = "Robbins, Proceedings of the National Academy of Sciences 42, 1956"
     own_memory = 1
     automaton = Automaton("fixed", _fixed, 2)
-    settings: ClassVar[Mapping[str, Setting]] = {"r": _whole("failures in a row", "r")}
+    settings: ClassVar[Mapping[str, Setting]] = {"r": whole_setting(1.0, "failures in a row", "r")}
 
 
 class KFailure(AutomatonPolicy):
@@ -178,11 +178,11 @@ class KFailure(AutomatonPolicy):
     name = "k-failure"
     title = "k-failure"
     summary = "every arm until its k-th failure"
-    citation = _BERRY
+    citation = BERRY
     endless = True
     own_memory = 1
     automaton = Automaton("k_failure", _k_failure, 2)
-    settings: ClassVar[Mapping[str, Setting]] = {"k": _whole("failures of an arm", "k")}
+    settings: ClassVar[Mapping[str, Setting]] = {"k": whole_setting(1.0, "failures of an arm", "k")}
 
 
 class NonrecallingRun(AutomatonPolicy):
@@ -191,7 +191,7 @@ class NonrecallingRun(AutomatonPolicy):
     name = "nonrecalling-run"
     title = "Non-recalling sqrt(T)-run"
     summary = "drop an arm at its first failure, until a run of sqrt(T) successes"
-    citation = _BERRY
+    citation = BERRY
     endless = True
     own_memory = 1
     needs_horizon = True
@@ -205,7 +205,7 @@ class SqrtRun(AutomatonPolicy):
     name = "sqrt-run"
     title = "sqrt(T)-run"
     summary = "as nonrecalling-run, but after sqrt(T) arms the one with the longest run"
-    citation = _BERRY
+    citation = BERRY
     endless = True
     own_memory = 2
     needs_horizon = True
@@ -219,7 +219,7 @@ class SqrtLogLearning(AutomatonPolicy):
     name = "sqrt-log-learning"
     title = "sqrt(T) ln T-learning"
     summary = "drop arms at their first failure for sqrt(T) ln T pulls, then the longest run"
-    citation = _BERRY
+    citation = BERRY
     endless = True
     own_memory = 2
     needs_horizon = True

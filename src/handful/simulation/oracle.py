@@ -11,6 +11,7 @@ from signal import SIG_IGN, SIGINT, signal
 
 import numpy as np
 
+from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import Policy
 from handful.reservoir import Reservoir
 from handful.rng import GOLDEN, State, tape_word
@@ -60,6 +61,8 @@ def simulate_run(
     state = reward_stream(cell.seed, cell.id, run)
     key = tape_key(cell.seed, run)
     arms_key = world_key(cell.seed, cell.id, run, cell.tape)
+    if isinstance(policy, AutomatonPolicy):
+        policy.reveal(lambda arm: world.mean(arm, arms_key))
     total = ExactSum()
     regret = np.empty((1, len(grid)))
     pulls = np.zeros((1, world.n_arms), dtype=np.int64) if world.n_arms <= FEW_ARMS else None

@@ -11,7 +11,6 @@ from handful import shuffle
 from handful.instances import laws
 from handful.policies.automaton import NEXT, Automaton
 from handful.policies.schedule import round_key
-from handful.rules.thompson import trial
 from handful.simulation.kernels.exact import plus, plus_all, times
 from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.world import (
@@ -26,7 +25,6 @@ from handful.simulation.kernels.world import (
     reward,
 )
 
-use(trial)
 use(round_key)
 
 CHUNK = 2**20
@@ -37,7 +35,9 @@ CHUNK = 2**20
 def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
     """The kernel of run r of a policy with this automaton."""
     step = use(automaton.step)
+    credit = use(automaton.credit)
     registers = automaton.registers
+    clairvoyant = automaton.clairvoyant
 
     def run(
         r: int, M: int, horizon: float, p: Floats, endless: bool, world: World, batch: Batch
@@ -46,11 +46,12 @@ def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
         T = batch.grid[-1]
         key = batch.order[r]
         k, rows, columns, rounds = grid_of(K)
-        arms: Ints = np.zeros(M, dtype=np.int64)
+        arms: Ints = np.full(M, -1, dtype=np.int64)
         mus = np.zeros(M)
         centres = np.zeros(M)
         gaps = np.zeros(M)
-        n = np.zeros(M, dtype=np.int64)
+        n: Ints = np.zeros(M, dtype=np.int64)
+        s: Floats = np.zeros(M)
         reg: Floats = np.zeros(registers)
         state = np.zeros(2, dtype=np.uint64)
         state[:] = batch.rewards[r]
@@ -68,26 +69,34 @@ def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
             batch.progress[0] += until - t
             while t < until:
                 if action == NEXT:
-                    x, y = times(float(n[slot]), gaps[slot])
-                    high, low = plus(high, low, x, y)
-                    if batch.pulls.shape[1] > 0:
-                        batch.pulls[r, arms[slot]] += n[slot]
                     arm = tried % K
                     if not endless:
                         arm = as_int(shuffle.forward(as_word(arm), k, rows, columns, rounds, key))
+                    for held in range(M):
+                        if arms[held] == arm:
+                            slot = held
+                    x, y = times(float(n[slot]), gaps[slot])
+                    high, low = plus(high, low, x, y)
+                    if batch.pulls.shape[1] > 0 and n[slot] > 0:
+                        batch.pulls[r, arms[slot]] += n[slot]
                     arms[slot] = arm
                     mus[slot] = mean_in(world, arm, batch.arms[r])
                     centres[slot] = laws.centre_of(world.law, mus[slot], world.spread)
                     gaps[slot] = world.best_mean - mus[slot]
                     n[slot] = 0
+                    s[slot] = 0.0
+                    if clairvoyant:
+                        reg[registers - M + slot] = mus[slot]
                     tried += 1
                 x = reward(
                     world.law, arms[slot], mus[slot], centres[slot], world.spread,
                     batch.on_tape, tape, t, state,
                 )  # fmt: skip
+                x = credit(x, choices)
                 n[slot] += 1
+                s[slot] += x
                 t += 1
-                slot, action = step(slot, trial(x, choices), tried, reg, horizon, p)
+                slot, action = step(slot, x, tried, K, n, s, reg, horizon, p)
             if t == batch.grid[g]:
                 batch.regret[r, g] = plus_all(high, low, n, gaps, M)[0]
                 g += 1
@@ -95,6 +104,9 @@ def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
                 return
         if batch.pulls.shape[1] > 0:
             for i in range(M):
-                batch.pulls[r, arms[i]] += n[i]
+                if n[i] > 0:
+                    batch.pulls[r, arms[i]] += n[i]
 
-    return kernel(run, family("automaton", automaton.name, automaton.step))
+    return kernel(
+        run, family("automaton", automaton.name, automaton.step, automaton.credit, clairvoyant)
+    )

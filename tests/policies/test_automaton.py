@@ -1,0 +1,207 @@
+"""What every policy that is an automaton must do, on endless arms and on finite sets."""
+
+from __future__ import annotations
+
+import math
+import random
+from binascii import crc32
+from collections.abc import Sequence
+from struct import pack
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import handful
+from handful.errors import HandfulError, MemoryFullError, RewardError, SettingError
+from handful.memory import ArmMemory
+from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.rules.base import as_given
+from handful.simulation import cell
+from tests.helpers import choices_on, drive, refused, tape, untouched
+from tests.policies.automata import AUTOMATA, NAMES, arms_of, made, mean_of, restored
+from tests.simulation.agree import assert_engines_agree
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(cut=st.integers(0, 300), between=st.booleans(), seed=st.integers(0, 99))
+@settings(derandomize=True, deadline=None, max_examples=20)
+def test_saved_at_any_pull_it_goes_on_as_if_never_stopped(
+    name: str, cut: int, between: bool, seed: int
+) -> None:
+    policy = made(name, seed)
+    drive(policy, cut, random.Random(1))
+    if between:
+        policy.select()
+    twin = restored(policy)
+    assert repr(twin) == repr(policy)
+    assert drive(twin, 200, random.Random(2)) == drive(policy, 200, random.Random(2))
+    assert twin.to_bytes() == policy.to_bytes()
+    assert len(policy.arms_in_memory) <= policy.memory == AUTOMATA[name].own_memory
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_clone_and_a_reset_policy_make_the_same_choices(name: str) -> None:
+    policy = made(name)
+    first = drive(policy, 150, random.Random(1))
+    twin = policy.clone()
+    assert drive(twin, 150, random.Random(2)) == drive(policy, 150, random.Random(2))
+    policy.reset()
+    assert drive(policy, 150, random.Random(1)) == first
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_memory_bound_holds_and_the_vouched_arm_is_in_memory(name: str) -> None:
+    policy = made(name)
+    rewards = random.Random(1)
+    for _ in range(500):
+        held = policy.arms_in_memory
+        assert 1 <= len(held) == len(set(held)) <= policy.memory
+        assert policy.select() in held
+        assert policy.recommend() in held
+        drive(policy, 1, rewards)
+    registers = policy.automaton.registers
+    assert len(policy.to_bytes()) <= 128 + 40 * policy.memory + 8 * registers
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_arm_in_memory_may_be_rewarded(name: str) -> None:
+    policy = made(name)
+    for t in range(300):
+        arms = policy.arms_in_memory
+        policy.update(arms[t % len(arms)], float(t % 3 > 0))
+        assert policy.pulls == t + 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_refused_update_changes_nothing(name: str) -> None:
+    policy = made(name)
+    drive(policy, 30, random.Random(1))
+    arm = policy.select()
+    for reward in (2.0, math.nan, "1"):
+        with untouched(policy), refused(RewardError, ValueError):
+            policy.update(arm, reward)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_forged_bytes_are_refused_or_make_a_policy_that_works(name: str) -> None:
+    policy = made(name)
+    drive(policy, 120, random.Random(1))
+    blob = policy.to_bytes()
+    for place in range(5, len(blob) - 4):
+        for value in {0, 1, 0x7F, 0x80, 0xFF, blob[place] ^ 1} - {blob[place]}:
+            forged = bytearray(blob)
+            forged[place] = value
+            forged[-4:] = pack("<I", crc32(forged[:-4]))
+            try:
+                other = handful.from_bytes(bytes(forged), arms=arms_of(name))
+            except HandfulError:
+                continue
+            assert isinstance(other, AutomatonPolicy)
+            other.reveal(mean_of)
+            assert len(other.arms_in_memory) <= other.memory
+            assert other.select() in other.arms_in_memory
+            assert other.recommend() in other.arms_in_memory
+            repr(other)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if AUTOMATA[n].needs_horizon])
+def test_the_horizon_must_be_given_to_those_that_plan_for_it(name: str) -> None:
+    with refused(SettingError, ValueError, "horizon"):
+        handful.policy(name, lambda i: i)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_memory_of_ones_own_is_refused(name: str) -> None:
+    own = AUTOMATA[name].own_memory
+    with refused(SettingError, ValueError, f"{own} arm"):
+        handful.policy(name, arms_of(name), 7)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_says_what_it_is(name: str) -> None:
+    cls = AUTOMATA[name]
+    assert cls.title
+    assert cls.summary
+    assert cls.citation
+    assert cls.__doc__
+
+
+def test_a_slot_is_given_to_another_arm_with_fresh_statistics() -> None:
+    memory = ArmMemory(2)
+    memory.put(0, 5)
+    memory.put(1, 6)
+    memory.record(0, 1.0)
+    before = memory.generations[0]
+    memory.put(0, 7)
+    assert (memory.arms, memory.pulls, memory.sums) == ([7, 6], [0, 0], [0.0, 0.0])
+    assert memory.generations[0] > before
+    with pytest.raises(MemoryFullError):
+        memory.put(0, 6)
+    with pytest.raises(MemoryFullError):
+        memory.put(2, 8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("law", ["", "+beta"])
+@pytest.mark.parametrize("tape", [True, False])
+def test_the_engines_make_the_same_choices(name: str, law: str, tape: bool) -> None:
+    cls = AUTOMATA[name]
+    for world in ["I1", "I4"] if cls.endless else [f"linear:{cls.own_arms or 7}"]:
+        assert_engines_agree(cell(name, world + law, None, 2000, runs=2, seed=3, tape=tape))
+
+
+def _twice(
+    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    """Each arm twice, always asking for slot i % 3; a look at all that a step is given."""
+    reg[1] += s[slot] / n[slot] + K
+    if n[slot] < 2:
+        return slot, KEEP
+    return min(i, 2) if i < 3 else i % 3, NEXT
+
+
+class Twice(AutomatonPolicy):
+    """Three slots, rewards as they are."""
+
+    name = "twice"
+    own_memory = 3
+    automaton = Automaton("twice", _twice, 2, credit=as_given)
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 4, 7])
+def test_an_arm_that_is_in_memory_stays_in_its_slot_with_fresh_statistics(K: int) -> None:
+    policy = Twice(K, seed=2)
+    seen: list[tuple[int, list[int]]] = []
+    reward = tape(K, 3, coins=False)
+    for t in range(60):
+        before = policy.arms_in_memory
+        arm = policy.select()
+        policy.update(arm, reward(t, arm))
+        if t % 2:
+            seen.append((arm, before))
+            kept = [a for a, b in zip(before, policy.arms_in_memory, strict=False) if a == b]
+            assert len(kept) >= len(before) - 1
+            if policy.select() in before:
+                assert policy.arms_in_memory == before
+    order = [arm for arm, _ in seen]
+    assert order[K:] == order[:-K]
+    assert sorted(order[:K]) == list(range(K))
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 4, 7])
+def test_the_engines_agree_on_arms_met_again_while_in_memory(K: int) -> None:
+    assert_engines_agree(cell(Twice, f"linear:{K}+uniform", None, 500, runs=2))
+
+
+def test_a_step_sees_the_statistics_and_the_number_of_arms() -> None:
+    policy = Twice(5, seed=2)
+    reward = tape(5, 3, coins=False)
+    choices = choices_on(policy, 40, reward)
+    total = 0.0
+    for t in range(0, 40, 2):
+        one, two = reward(t, choices[t]), reward(t + 1, choices[t + 1])
+        total += one / 1 + 5
+        total += (one + two) / 2 + 5
+    assert policy._registers[1] == total
