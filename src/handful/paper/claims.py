@@ -319,16 +319,18 @@ def _regret(results: Results, row: Row, instance: str) -> Estimate:
 def _best_row(results: Results, tabulated: bool) -> tuple[Check, ...]:
     own, existing = _rows(tabulated)
     best = next(row for row in own if row.name == "QMoss-M" and row.memory == 10)
-    return tuple(
-        below(
-            f"{_named(best)} and {_named(row)} on {instance}",
-            _regret(results, best, instance),
-            _regret(results, row, instance),
+    rivals = [row for row in [*own, *existing] if row != best]
+    checks = []
+    for instance in ("I1", "I3", "I4"):
+        rival = min(rivals, key=lambda row: _regret(results, row, instance).mean)
+        checks.append(
+            below(
+                f"{_named(best)} and the best other row, {_named(rival)}, on {instance}",
+                _regret(results, best, instance),
+                _regret(results, rival, instance),
+            )
         )
-        for instance in ("I1", "I3", "I4")
-        for row in [*own, *existing]
-        if row != best
-    )
+    return tuple(checks)
 
 
 @_claim
@@ -337,7 +339,7 @@ def _qmoss_is_best(results: Results) -> Claim:
         "QMoss-M with M = 10 is the best on I1, I3 and I4",
         "QMoss-M with M = 10 has the lowest regret of all rows on I1, I3 and I4.",
         "Table 1",
-        "Against every other row, Berry's two rules as the table has them.",
+        "On each, against the best of the other rows, Berry's two rules as the table has them.",
         _best_row(results, tabulated=True),
     )
 
@@ -348,7 +350,7 @@ def _qmoss_is_best_as_defined(results: Results) -> Claim:
         "The same, with Berry's rules as defined",
         "QMoss-M with M = 10 has the lowest regret of all rows on I1, I3 and I4.",
         "Table 1, two of its rows by the definitions in Berry et al. 1997",
-        "Against every other row.",
+        "On each, against the best of the other rows.",
         _best_row(results, tabulated=False),
     )
 

@@ -106,18 +106,17 @@ def together(title: str, parts: list[Group]) -> Figure:
     return made
 
 
-def caption(name: str, experiment: Comparison | Sweep, results: Results) -> str:
-    """What a figure is, with the number of runs that it has."""
+def caption(experiment: Comparison | Sweep, results: Results) -> str:
+    """What a figure shows, with the number of runs that it has."""
     runs = min(results.at(planned).settings["runs"] for planned in experiment.cells(1, 0))
     many = f"{runs} run{'s' * (runs != 1)}"
-    number = name.removeprefix("fig")
     if isinstance(experiment, Sweep):
         return (
-            f"Figure {number}: regret by arm memory M on {TITLES[experiment.instance]} "
-            f"(mean ± standard error of {many}; at M = {MEMORIES[-1]} the plain rule)"
+            f"Regret by arm memory M on {TITLES[experiment.instance]} "
+            f"(mean ± standard error of {many}; at M = {MEMORIES[-1]} the plain rule; bands 95%)"
         )
     return (
-        f"Figure {number}: regret with M = 2, and of UCBConstantSpace (reconstructed) with M = 4 "
+        "Regret with M = 2, and of UCBConstantSpace (reconstructed) with M = 4 "
         f"(mean ± standard error of {many}; bands 95%)"
     )
 
@@ -190,7 +189,7 @@ def _curves(found: dict[str, Result], ax: Axes) -> None:
     plot_regret(
         list(found.values()),
         ax,
-        labels=[NAMES[policy].replace("UCBConstantSpace, ", "Const. space\n") for policy in found],
+        labels=[NAMES[policy].replace("UCBConstantSpace", "Const. space") for policy in found],
         colours=[COLOURS[policy] for policy in found],
     )
 

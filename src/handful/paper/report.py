@@ -92,7 +92,7 @@ def _contents(results: Results, seed: int, timeline: Figure | None) -> dict[str,
         "figures": [
             {
                 "name": name,
-                "caption": figures.caption(name, experiment, results),
+                "caption": figures.caption(experiment, results),
                 "groups": [
                     (group.heading, [_picture(panel) for panel in group.panels])
                     for group in figures.groups(experiment, results)
@@ -152,7 +152,7 @@ def draw_all(results: Results, names: Sequence[str], folder: Path) -> list[Path]
     for name in names:
         experiment = EXPERIMENTS[name]
         assert not isinstance(experiment, Table)
-        title = figures.caption(name, experiment, results)
+        title = f"Figure {name.removeprefix('fig')}: {figures.caption(experiment, results)}"
         drawn = figures.together(title, figures.groups(experiment, results))
         for ending in ("svg", "png"):
             path = folder / f"{name}.{ending}"
