@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from binascii import crc32
@@ -18,7 +19,7 @@ from handful.memory import ArmMemory
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
 from handful.rules.base import as_given
 from handful.simulation import cell
-from tests.helpers import choices_on, drive, refused, tape, untouched
+from tests.helpers import drive, refused, untouched
 from tests.policies.automata import AUTOMATA, NAMES, arms_of, made, mean_of, restored
 from tests.simulation.agree import assert_engines_agree
 
@@ -151,57 +152,54 @@ def test_the_engines_make_the_same_choices(name: str, law: str, tape: bool) -> N
         assert_engines_agree(cell(name, world + law, None, 2000, runs=2, seed=3, tape=tape))
 
 
-def _twice(
+def _by_slot(
     slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
 ) -> tuple[int, int]:  # fmt: skip
-    """Each arm twice, always asking for slot i % 3; a look at all that a step is given."""
+    """The arm in slot j is pulled j + 1 times; slots are asked for in turn."""
     reg[1] += s[slot] / n[slot] + K
-    if n[slot] < 2:
+    if n[slot] <= slot:
         return slot, KEEP
-    return min(i, 2) if i < 3 else i % 3, NEXT
+    return i % 3, NEXT
 
 
-class Twice(AutomatonPolicy):
+class BySlot(AutomatonPolicy):
     """Three slots, rewards as they are."""
 
-    name = "twice"
+    name = "by-slot"
     own_memory = 3
-    automaton = Automaton("twice", _twice, 2, credit=as_given)
+    automaton = Automaton("by_slot", _by_slot, 2, credit=as_given)
 
 
-@pytest.mark.parametrize("K", [1, 2, 3, 4, 7])
+def by_slot(K: int, order: list[int], pulls: int) -> list[int]:
+    """The choices of `BySlot` on arms in this order, by a list of slots."""
+    slots: list[int] = []
+    choices: list[int] = []
+    for i in itertools.count():
+        arm = order[i % K]
+        if arm not in slots:
+            slots[i % 3 : i % 3 + 1] = [arm]
+        choices += [arm] * (slots.index(arm) + 1)
+        if len(choices) >= pulls:
+            return choices[:pulls]
+    raise AssertionError
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 4, 5, 7])
 def test_an_arm_that_is_in_memory_stays_in_its_slot_with_fresh_statistics(K: int) -> None:
-    policy = Twice(K, seed=2)
-    seen: list[tuple[int, list[int]]] = []
-    reward = tape(K, 3, coins=False)
-    for t in range(60):
-        before = policy.arms_in_memory
-        arm = policy.select()
-        policy.update(arm, reward(t, arm))
-        if t % 2:
-            seen.append((arm, before))
-            kept = [a for a, b in zip(before, policy.arms_in_memory, strict=False) if a == b]
-            assert len(kept) >= len(before) - 1
-            if policy.select() in before:
-                assert policy.arms_in_memory == before
-    order = [arm for arm, _ in seen]
-    assert order[K:] == order[:-K]
-    assert sorted(order[:K]) == list(range(K))
+    policy = BySlot(K, seed=2)
+    order = [policy._shuffle.arm_at(position) for position in range(K)]
+    assert drive(policy, 60, random.Random(1)) == by_slot(K, order, 60)
 
 
-@pytest.mark.parametrize("K", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("K", [1, 2, 3, 4, 5, 7])
 def test_the_engines_agree_on_arms_met_again_while_in_memory(K: int) -> None:
-    assert_engines_agree(cell(Twice, f"linear:{K}+uniform", None, 500, runs=2))
+    assert_engines_agree(cell(BySlot, f"linear:{K}+uniform", None, 500, runs=2))
 
 
 def test_a_step_sees_the_statistics_and_the_number_of_arms() -> None:
-    policy = Twice(5, seed=2)
-    reward = tape(5, 3, coins=False)
-    choices = choices_on(policy, 40, reward)
-    total = 0.0
-    for t in range(0, 40, 2):
-        one, two = reward(t, choices[t]), reward(t + 1, choices[t + 1])
-        total += one / 1 + 5
-        total += (one + two) / 2 + 5
+    policy = BySlot(5, seed=2)
+    for reward in (0.25, 0.5, 1.0):  # the first arm once, then the second twice
+        policy.update(policy.select(), reward)
+    total = (0.25 + 5) + (0.5 + 5) + (0.75 + 5)
     assert policy._registers[1] == total

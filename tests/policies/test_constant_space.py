@@ -127,6 +127,23 @@ def test_after_it_has_settled_it_pulls_one_arm_and_vouches_for_it() -> None:
     assert policy.recommend() == 2
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_when_no_arm_is_in_it_settles_on_the_one_with_the_best_lower_bound(seed: int) -> None:
+    # Arm 4 gives L in the first round, of at most 64 pulls an arm. Then every arm falls out.
+    policy = ConstantSpace(6, seed=seed, horizon=3000)
+    while policy._registers[4] != 0.25:
+        arm = policy.select()
+        policy.update(arm, 1.0 if arm == 4 else 0.9)
+    assert policy.pulls <= 6 * 65
+    choices = []
+    for _ in range(1000):
+        assert policy.recommend() == 4
+        choices.append(policy.select())
+        policy.update(choices[-1], 0.0)
+    assert set(choices) == set(range(6))
+    assert set(choices[-300:]) == {4}
+
+
 def test_rewards_between_0_and_1_are_used_as_they_are() -> None:
     policy = ConstantSpace(3, seed=1, horizon=100)
     arm = policy.select()
