@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from handful.cli.show import number, progress, table
+from handful.cli.show import check_out, number, progress, table
 from handful.errors import SettingError
 from handful.simulation import Cell, Result, cell, run_cell, write_parquet
 from handful.simulation.plan import ENGINES, parse_policy
@@ -75,7 +75,8 @@ def command(
     \b
     handful run -p ucb-m -p moss-m -m 2 -m 10 -i linear:100 -T 1e6 --runs 20
     """
-    _check_out(out)
+    if out is not None:
+        check_out(out, (".parquet",))
     shared = {"eta": eta, "alpha": alpha}
     cells = [
         cell(policy, instance, memory, horizon, runs, seed, tape, record, settings)
@@ -164,14 +165,3 @@ def _check_used(cells: list[Cell], shared: dict[str, float | None]) -> None:
         if value is not None and not any(key in planned.settings for planned in cells):
             names = ", ".join(sorted({planned.policy.name for planned in cells}))
             raise SettingError(f"--{key} was given, but no policy of the grid has it: {names}")
-
-
-def _check_out(out: Path | None) -> None:
-    if out is None:
-        return
-    if out.suffix != ".parquet":
-        raise SettingError(f"--out {out}: give a name that ends in .parquet")
-    if not out.absolute().parent.is_dir():
-        raise SettingError(f"--out {out}: there is no folder {out.parent}")
-    if not os.access(out.absolute().parent, os.W_OK):
-        raise SettingError(f"--out {out}: the folder {out.parent} cannot be written to")

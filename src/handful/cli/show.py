@@ -1,4 +1,4 @@
-"""What the commands share: numbers on the command line, progress, tables.
+"""What the commands share: numbers on the command line, names of files to write, progress, tables.
 
 Data goes to standard output, plain when it is not a terminal; progress goes to standard error, and
 only to a terminal.
@@ -6,10 +6,12 @@ only to a terminal.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -26,6 +28,16 @@ def number(text: str | int) -> int:
         return int(plain) if plain.lstrip("+-").isdigit() else whole("it", float(plain), 2**63)
     except (ValueError, SettingError):
         raise click.BadParameter(f"{text!r} is not a whole number (1000000 or 1e6)") from None
+
+
+def check_out(out: Path, endings: Sequence[str]) -> None:
+    """Refuse, before any work, a file that could not be written at its end."""
+    if out.suffix not in endings:
+        raise SettingError(f"--out {out}: give a name that ends in {' or '.join(endings)}")
+    if not out.absolute().parent.is_dir():
+        raise SettingError(f"--out {out}: there is no folder {out.parent}")
+    if not os.access(out.absolute().parent, os.W_OK):
+        raise SettingError(f"--out {out}: the folder {out.parent} cannot be written to")
 
 
 @contextmanager

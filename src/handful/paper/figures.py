@@ -189,8 +189,8 @@ def _curves(found: dict[str, Result], ax: Axes) -> None:
     plot_regret(
         list(found.values()),
         ax,
-        labels=[NAMES[policy].replace("UCBConstantSpace", "Const. space") for policy in found],
-        colours=[COLOURS[policy] for policy in found],
+        names=[NAMES[policy].replace("UCBConstantSpace", "Const. space") for policy in found],
+        styles=[(COLOURS[policy], "-") for policy in found],
     )
 
 
@@ -261,6 +261,6 @@ def _memory_curves(results: Results, instance: str, policy: str, ax: Axes) -> No
     plot_regret(
         [results.of(policy, instance, memory) for memory in MEMORIES],
         ax,
-        labels=[f"M = {memory}" for memory in MEMORIES],
-        colours=_BY_MEMORY,
+        names=[f"M = {memory}" for memory in MEMORIES],
+        styles=[(colour, "-") for colour in _BY_MEMORY],
     )

@@ -162,6 +162,7 @@ def _resolved(planned: Cell, engine: str, seconds: float, compile_seconds: float
     values = check_settings(planned.policy, planned.policy_settings())
     pulls = planned.horizon * planned.runs
     return {
+        "id": planned.id,
         "policy": planned.policy.name,
         "label": planned.label,
         "settings": values,

@@ -1,7 +1,8 @@
-"""Figures of results: the house palette, regret over time with a confidence band, bars.
+"""What all figures share: the house style, a line with its band, labels at the ends of lines.
 
 Colours are Okabe and Ito's, which people with any kind of colour vision can tell apart; lines are
-labelled where they end, so that no legend has to be matched.
+labelled where they end, so that no legend has to be matched. `panels.py` makes whole figures,
+`timeline.py` draws the arm memory.
 """
 
 from __future__ import annotations
@@ -10,19 +11,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from handful.errors import MissingExtraError
+from handful.errors import MissingExtraError, SettingError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from handful.simulation.result import Result
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.5)), (0, (7, 2, 1.5, 2)))
+"""With more lines than colours, the colours come again with the next of these."""
+SCALES = ("linear", "log")
+_LINE = "handful-line"
 _END = "handful-line-end"
-Z95 = 1.959964
-"""Half the width of a 95% band, in standard errors."""
+
+Style = tuple[str, Any]
+"""A colour and a dash."""
 
 STYLE: Any = {
     "font.size": 10,
@@ -62,41 +70,90 @@ def save(made: Figure, path: str) -> None:
         made.savefig(path)
 
 
+def style(index: int) -> Style:
+    """How the line of this number looks; the first `len(PALETTE) * len(DASHES)` differ."""
+    colours = len(PALETTE)
+    return PALETTE[index % colours], DASHES[index // colours % len(DASHES)]
+
+
+def half_width(per_run: NDArray[Any]) -> NDArray[np.float64]:
+    """Half a 95% interval of the mean over runs (the first axis), by Student's t; 0 for one run."""
+    runs = len(per_run)
+    if runs < 2:
+        return np.zeros(per_run.shape[1:])
+    try:
+        from scipy.special import stdtrit
+    except ImportError:
+        raise MissingExtraError("a confidence band", "scipy", "sim") from None
+    half: NDArray[np.float64] = (
+        stdtrit(runs - 1, 0.975) * per_run.std(axis=0, ddof=1) / np.sqrt(runs)
+    )
+    return half
+
+
 def plot_regret(
     results: Sequence[Result],
     ax: Axes | None = None,
     memory: bool = True,
-    labels: Sequence[str] | None = None,
-    colours: Sequence[str] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    styles: Sequence[Style] | None = None,
+    x: str = "log",
+    y: str = "log",
 ) -> Axes:
-    """Mean regret over time, with a 95% band, on log axes; each line labelled at its end."""
+    """Mean regret over time, with a 95% band; each line labelled at its end.
+
+    Where no regret is above 0, the axes are linear: a log axis would show nothing.
+    """
     if ax is None:
-        ax = _shown_axes()
-    ends: list[tuple[float, str, str]] = []
-    shown_before = len(ax.lines)
-    colours = colours or _colours(shown_before, len(results))
-    texts = labels or [r.label if memory else str(r.settings["label"]) for r in results]
-    for result, text, colour in zip(results, texts, colours, strict=True):
-        curve = result.curve
-        mean, half = curve.mean, Z95 * np.nan_to_num(curve.sem)
-        shown = mean > 0
-        ax.plot(curve.t[shown], mean[shown], color=colour, linewidth=1.8)
-        low = np.maximum(mean - half, mean * 1e-3)
-        ax.fill_between(
-            curve.t[shown], low[shown], (mean + half)[shown], color=colour, alpha=0.2, linewidth=0
-        )
-        if shown.any():
-            ends.append((float(mean[-1]), text, colour))
+        ax = shown_axes()
+    if names is None:
+        names = [result.label if memory else result.settings["label"] for result in results]
+    if styles is None:
+        before = len(ax.lines)
+        styles = [style(before + index) for index in range(len(results))]
     ax.set_xlabel("pulls")
     ax.set_ylabel("regret")
-    if ends:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        _label_ends(ax, ends)
+    if "log" in (x, y) and not any((result.curve.mean > 0).any() for result in results):
+        x = y = "linear"
+    set_scales(ax, x, y)
+    for result, name, look in zip(results, names, styles, strict=True):
+        line_with_band(ax, result.curve.t, result.curve.per_run, name, look)
+    label_ends(ax)
     return ax
 
 
-def _shown_axes() -> Axes:
+def set_scales(ax: Axes, x: str, y: str) -> None:
+    """Make the axes linear or logarithmic."""
+    for name, scale in (("x", x), ("y", y)):
+        if scale not in SCALES:
+            raise SettingError(f"{name}={scale!r} is no scale of an axis: give linear or log")
+    ax.set_xscale(x)
+    ax.set_yscale(y)
+
+
+def line_with_band(
+    ax: Axes, xs: NDArray[Any], per_run: NDArray[Any], name: str, look: Style, marker: str = ""
+) -> None:
+    """The mean over runs and its 95% band, which `label_ends` will label with the name."""
+    colour, dash = look
+    mean, half = per_run.mean(axis=0), half_width(per_run)
+    low, high = mean - half, mean + half
+    shown = np.ones(len(mean), dtype=bool)
+    if ax.get_yscale() == "log":
+        shown = mean > 0
+        # A band that reaches 0 has no end on a log axis: it is drawn to below the lowest line.
+        low = np.maximum(low, mean * 1e-3)
+    ax.plot(
+        xs[shown], mean[shown], color=colour, linestyle=dash, linewidth=1.8,
+        marker=marker, markersize=4, label=name, gid=_LINE,
+    )  # fmt: skip
+    ax.fill_between(
+        xs[shown], low[shown], high[shown], color=colour, alpha=0.18, linewidth=0, zorder=1
+    )
+
+
+def shown_axes(width: float = 6.4, height: float = 4.0) -> Axes:
     """Axes of a figure that a notebook shows by itself."""
     try:
         import matplotlib.pyplot as plt
@@ -104,38 +161,103 @@ def _shown_axes() -> Axes:
         raise MissingExtraError("figures", "matplotlib", "sim") from None
 
     with plt.rc_context(STYLE):
-        _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+        _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax
 
 
-def _colours(first: int, count: int) -> list[str]:
-    """The next colours after those of lines that the axes have already."""
-    return [PALETTE[i % len(PALETTE)] for i in range(first, first + count)]
-
-
-def _label_ends(ax: Axes, ends: list[tuple[float, str, str]]) -> None:
-    """Labels at the right end of each line, pushed apart so that none covers another.
+def label_ends(ax: Axes, size: float = 9.0) -> None:
+    """Labels to the right of the axes, each tied to the end of its line, none over another.
 
     Labels of an earlier call on the same axes are placed again together with the new ones.
     """
     for old in [text for text in ax.texts if text.get_gid() == _END]:
-        ends.append((float(old.get_url() or "nan"), old.get_text(), str(old.get_color())))
         old.remove()
-    bottom, top = ax.get_ylim()
-    span = np.log10(top / bottom)
-    place = -np.inf
-    for height, text, colour in sorted(ends):
-        share = float(np.log10(height / bottom) / span)
-        place = max(share, place + 0.055)
+    lines = [line for line in ax.lines if line.get_gid() == _LINE and np.size(line.get_xdata())]
+    if not lines:
+        return
+    _fit(ax, [np.asarray(line.get_ydata(), dtype=float) for line in lines])
+    ends = [np.asarray(line.get_xydata(), dtype=float)[-1] for line in lines]
+    to_axes = ax.transData + ax.transAxes.inverted()
+    heights = to_axes.transform(np.array(ends))[:, 1]
+    gap = 1.25 * size / 72 / (ax.bbox.height / ax.figure.dpi)
+    if gap * (len(lines) - 1) > 1.0:
+        size, gap = max(5.0, size / (gap * (len(lines) - 1))), 1.0 / (len(lines) - 1)
+    for line, end, place in zip(lines, ends, spread(heights, gap), strict=True):
+        colour = str(line.get_color())
         ax.annotate(
-            text,
-            (1.0, share),
-            xytext=(1.02, place),
-            xycoords="axes fraction",
+            str(line.get_label()),
+            (float(end[0]), float(end[1])),
+            xytext=(1.03, float(place)),
             textcoords="axes fraction",
-            color=colour,
+            color=_darker(colour),
+            fontsize=size,
             va="center",
             annotation_clip=False,
             gid=_END,
-            url=repr(height),
-        )
+            arrowprops={
+                "arrowstyle": "-", "color": colour, "linewidth": 0.6, "relpos": (0.0, 0.5),
+                "shrinkA": 1, "shrinkB": 0,
+            },
+        )  # fmt: skip
+
+
+def _fit(ax: Axes, drawn: list[NDArray[np.float64]]) -> None:
+    """Limits from the bands, but not below the lines on a log axis, where a band has no bottom."""
+    ax.margins(x=0.01)
+    ax.autoscale()
+    ax.autoscale_view()
+    bottom, top = ax.get_ylim()
+    if ax.get_yscale() == "log":
+        lowest = min(float(ys.min()) for ys in drawn)
+        ax.set_ylim(max(bottom, lowest / 1.6), top)
+        log_ticks(ax.yaxis)
+    if ax.get_xscale() == "log":
+        log_ticks(ax.xaxis)
+
+
+def log_ticks(axis: Axis) -> None:
+    """Powers of ten; where there are hardly any, numbers between them too, written in full."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+    axis.set_minor_formatter(NullFormatter())
+    low, high = axis.get_view_interval()
+    if high > 150 * low:
+        return
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)))
+    for steps in ([1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]):
+        ticks = np.outer(powers, steps).ravel()
+        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        if len(ticks) > 2:
+            break
+    axis.set_major_locator(FixedLocator(ticks.tolist()))
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:.3g}")
+    )
+
+
+def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+    """Places in [0, 1] at least a gap apart, in the same order, as near as can be to the wanted.
+
+    The least squares answer: with the gaps taken out, neighbours out of order share their mean.
+    """
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    groups: list[tuple[float, int]] = []
+    for target in np.asarray(wanted)[order] - steps:
+        total, count = float(target), 1
+        while groups and groups[-1][0] / groups[-1][1] >= total / count:
+            more, others = groups.pop()
+            total, count = total + more, count + others
+        groups.append((total, count))
+    level = np.repeat([total / count for total, count in groups], [count for _, count in groups])
+    places = np.empty(len(wanted))
+    places[order] = np.clip(level, 0.0, max(0.0, 1.0 - steps[-1])) + steps
+    return places
+
+
+def _darker(colour: str) -> str:
+    """Text needs more contrast than a line."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    red, green, blue = (0.75 * part for part in to_rgb(colour))
+    return to_hex((red, green, blue))

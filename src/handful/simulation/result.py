@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError
 from handful.instances import instance
+from handful.policies.base import UNBOUNDED
 from handful.simulation.outcome import Outcome, Stays
 
 if TYPE_CHECKING:
@@ -124,7 +125,9 @@ class Result:
 
     @property
     def label(self) -> str:
-        """The policy and its memory as people write them."""
+        """The policy and its memory as people write them; no memory where it has no bound."""
+        if self.settings["memory"] >= UNBOUNDED:
+            return str(self.settings["label"])
         return f"{self.settings['label']}, M = {self.settings['memory']}"
 
     def to_dict(self, rho: float | None = None) -> dict[str, Any]:
@@ -192,6 +195,12 @@ class Result:
         from handful.simulation.plot import plot_regret
 
         return plot_regret([self], ax)
+
+    def plot_memory(self, run: int = 0, ax: Axes | None = None) -> Axes:
+        """Which arms were in memory when, in one run of a simulation with `record=True`."""
+        from handful.simulation.timeline import plot_memory
+
+        return plot_memory(self, run, ax)
 
     def __repr__(self) -> str:
         s = self.settings
