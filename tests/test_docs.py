@@ -1,0 +1,71 @@
+"""The pages under docs/ stay true: code runs, output is as shown, links and names exist."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handful import POLICIES
+from tests.pages import ROOT, Block, blocks, headings, links, run_command, table_words
+
+DOCS = ROOT / "docs"
+RUN = ("tutorial.md", "own-rule.md")
+LINKED = (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
+
+
+def printed_by(block: Block, names: dict[str, Any], page: str) -> str:
+    """What a block of Python prints; an error points to its line of the page."""
+    code = compile("\n" * (block.line - 1) + block.text, page, "exec")
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(code, names)
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_a_page_does_what_it_shows(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks((DOCS / page).read_text(), "python", "console"):
+        where = f"docs/{page}:{block.line}"
+        if block.language == "python":
+            printed = printed_by(block, names, where)
+            assert printed == (block.shown or ""), where
+            continue
+        own = [line for line in block.commands if line.startswith("handful ")]
+        printed = "".join(run_command(line, tmp_path) for line in own)
+        if block.shown is not None:
+            assert table_words(printed) == table_words(block.shown), where
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_a_page_gives_only_commands_that_are_checked(page: str) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    installs = {"pip install .", *(f"pip install '.[{extra}]'" for extra in extras)}
+    text = (DOCS / page).read_text()
+    given = [line for block in blocks(text, "console") for line in block.commands]
+    assert all(line.startswith("handful ") or line in installs for line in given)
+    assert {block.language for block in blocks(text, "", "sh", "bash", "shell", "py")} <= {""}
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.name))
+def test_its_links_lead_somewhere(page: Path) -> None:
+    for file, heading in links(page.read_text()):
+        target = page.parent / file if file else page
+        assert target.exists(), f"{page.name}: {file}"
+        if heading:
+            assert heading in headings(target.read_text()), f"{page.name}: {file}{heading}"
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_is_defined_on_the_page_of_mathematics(name: str) -> None:
+    assert f"`{name}`" in (DOCS / "mathematics.md").read_text()
