@@ -13,7 +13,7 @@ import click
 from handful.cli.show import number, progress, table
 from handful.errors import SettingError
 from handful.paper import claims, report, tables
-from handful.paper.experiments import EXPERIMENTS, Table
+from handful.paper.experiments import EXPERIMENTS, Table, recorded
 from handful.paper.results import Results
 from handful.paper.store import Store, work
 from handful.simulation.plan import Cell, whole
@@ -66,7 +66,7 @@ def command(
     results = _run(Store(_folder(out) / "cells"), plan, n_jobs, fresh)
     figures = [name for name in wanted if name in EXPERIMENTS and not _is_table(name)]
     drawn = report.draw_all(results, figures, out)
-    written = report.write(results, out, seed) if everything else []
+    written = _report(results, out, seed, n_jobs) if everything else []
     if as_json:
         data = {name: _data(name, plan.get(name, []), results) for name in wanted}
         click.echo(json.dumps(data if len(data) > 1 else data[wanted[0]]))
@@ -116,6 +116,12 @@ def _run(store: Store, plan: dict[str, list[Cell]], n_jobs: int | None, fresh: b
     total = sum(map(work, missing))
     with progress(total, "starting (kernels are compiled once, then kept)", 30) as show:
         return store.run(list(todo.values()), show, n_jobs, fresh)
+
+
+def _report(results: Results, out: Path, seed: int, n_jobs: int | None) -> list[Path]:
+    planned = recorded(seed)
+    kept = Store(out / "cells").run([planned], lambda done, what: None, n_jobs)
+    return report.write(results, kept.at(planned), out, seed)
 
 
 def _data(name: str, cells: list[Cell], results: Results) -> list[dict[str, Any]]:

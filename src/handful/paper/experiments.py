@@ -8,6 +8,8 @@
     fig4    as fig2 on B_0.3^100
     fig5    as fig2 on B_0.6^100
 
+Also one run of UCB-M whose memory is recorded, to show Algorithm 1 at work.
+
 T = 10^6; 20 runs in the tables and 100 in the figures, as in the paper. A run to 10^6 pulls passes
 through 10^4 and 10^5 exactly as a shorter run would, so shorter horizons cost nothing, except for
 MOSS with all arms in memory, which is told the horizon.
@@ -24,6 +26,7 @@ from handful.simulation.plan import Cell, cell
 
 HORIZON = 10**6
 HORIZONS = (10**4, 10**5, 10**6)
+RECORDED = 10**5
 MEMORIES = (2, 5, 10, 20, 50, 100)
 POLICIES = ("ucb-m", "ts-m", "moss-m")
 CONSTANT_SPACE = ("constant-space:c=2", "constant-space:c=0.5")
@@ -140,3 +143,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "fig4": Sweep("power:100:0.3"),
     "fig5": Sweep("power:100:0.6"),
 }
+
+
+def recorded(seed: int) -> Cell:
+    """One run of Algorithm 1 with a record of its memory."""
+    return cell("ucb-m", "linear:10", 2, RECORDED, 1, seed, record=True)

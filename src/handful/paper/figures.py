@@ -26,6 +26,7 @@ from handful.paper.experiments import (
 from handful.paper.results import Results
 from handful.simulation import Result
 from handful.simulation.plot import PALETTE, figure, plot_regret
+from handful.simulation.timeline import plot_memory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,6 +90,13 @@ def groups(experiment: Comparison | Sweep, results: Results) -> list[Group]:
     if isinstance(experiment, Sweep):
         return _sweep(experiment, results)
     return _comparison(experiment, results)
+
+
+def timeline(result: Result) -> Figure:
+    """The arm memory of the recorded run."""
+    made, ax = figure(1, 1, 7.0, 3.9)
+    plot_memory(result, ax=ax)
+    return made
 
 
 def together(title: str, parts: list[Group]) -> Figure:

@@ -19,6 +19,7 @@ from handful.paper.experiments import EXPERIMENTS, TABULATED, Table
 from handful.paper.published import INSTANCES
 from handful.paper.results import Results
 from handful.paper.typeset import environment
+from handful.simulation import Result
 from handful.simulation.plot import STYLE, save
 
 if TYPE_CHECKING:
@@ -41,9 +42,12 @@ class Picture:
     source: str
 
 
-def write(results: Results, folder: Path, seed: int, timeline: Figure | None = None) -> list[Path]:
-    """Write the report in all forms; returns the files, the page first."""
-    shown = _contents(results, seed, timeline)
+def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[Path]:
+    """Write the report in all forms; returns the files, the page first.
+
+    `recorded` is the run whose memory is shown.
+    """
+    shown = _contents(results, recorded, seed)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for template, name in (
@@ -58,7 +62,7 @@ def write(results: Results, folder: Path, seed: int, timeline: Figure | None = N
     return written
 
 
-def _contents(results: Results, seed: int, timeline: Figure | None) -> dict[str, Any]:
+def _contents(results: Results, recorded: Result, seed: int) -> dict[str, Any]:
     measured = {
         name: tables.measured(experiment, results)
         for name, experiment in EXPERIMENTS.items()
@@ -101,7 +105,7 @@ def _contents(results: Results, seed: int, timeline: Figure | None) -> dict[str,
             for name, experiment in EXPERIMENTS.items()
             if not isinstance(experiment, Table)
         ],
-        "timeline": timeline and embedded(timeline),
+        "timeline": embedded(figures.timeline(recorded)),
         "results": results.all(),
         "pulls": sum(r.settings["runs"] * r.settings["horizon"] for r in results.all()),
         "runs": _span(r.settings["runs"] for r in results.all()),
