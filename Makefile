@@ -5,12 +5,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-RUNS ?= 100
+RUNS ?=
 
-.PHONY: test test-long lint paper bench clean help
+.PHONY: test test-long lint paper bench browser clean help
 
 help:
-	@echo "make paper      reproduce the paper's figures, RUNS=100 runs each, into report/"
+	@echo "make paper      reproduce the paper into report/index.html; RUNS=5 for a quick look"
 	@echo "make test       lint, types, import rules and all tests"
 	@echo "make test-long  the full-size statistical checks (minutes)"
 	@echo "make bench      pulls per second beside a textbook loop"
@@ -29,7 +29,7 @@ $(VENV)/.dev: $(VENV)/.sim
 	@touch $@
 
 paper: $(VENV)/.sim
-	@$(BIN)/handful paper --runs $(RUNS) --out report
+	@$(BIN)/handful paper $(if $(RUNS),--runs $(RUNS)) --out report
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks stubs
@@ -37,8 +37,18 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
-	$(BIN)/pytest -q -n 2
+# The report is opened in a real Chromium; Debian and Ubuntu have it as a package.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+	  || command -v google-chrome >/dev/null || { \
+	  echo "installing Chromium ..."; \
+	  command -v apt-get >/dev/null || { echo "please install Chromium"; exit 1; }; \
+	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    $$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+
+test: lint browser
+	$(BIN)/pytest -q -n 2 --dist loadgroup
 
 test-long: $(VENV)/.dev
 	$(BIN)/pytest -q -n 2 -m long

@@ -22,9 +22,14 @@ def test_it_shows_what_its_first_example_prints() -> None:
     assert blocks(README, "python")[0].shown is not None
 
 
-@pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("handful")])
-def test_its_handful_commands_run(line: str, tmp_path: Path) -> None:
-    assert run_command(line, tmp_path)
+@pytest.mark.parametrize(
+    "block",
+    [b for b in blocks(README, "console") if b.text.startswith("handful")],
+    ids=lambda block: f"line-{block.line}",
+)
+def test_its_handful_commands_run_one_after_the_other(block: Block, tmp_path: Path) -> None:
+    for line in block.commands:
+        assert run_command(line, tmp_path)
 
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("make")])
@@ -34,4 +39,5 @@ def test_its_make_commands_exist(line: str) -> None:
 
 def test_every_command_is_of_a_kind_that_is_checked() -> None:
     assert len(COMMANDS) >= 6
-    assert all(line.split()[0] in ("make", "handful") for line in COMMANDS)
+    kinds = [{line.split()[0] for line in b.commands} for b in blocks(README, "console")]
+    assert sorted(map(sorted, kinds)) == [["handful"], ["make"]]

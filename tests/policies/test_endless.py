@@ -215,3 +215,12 @@ def test_a_state_of_a_round_that_cannot_be_is_refused() -> None:
     forged = blob[:place] + bytes([200]) + blob[place + 1 : -4]
     with refused(StateError, ValueError, "round 200"):
         handful.from_bytes(forged + pack("<I", crc32(forged)), arms=prompt)
+
+
+def test_a_pooled_policy_without_an_alpha_is_refused() -> None:
+    class NoAlpha(handful.PooledPolicy):
+        name = "no-alpha"
+        rule = handful.QMOSSM.rule
+
+    with pytest.raises(SettingError, match="NoAlpha has no setting alpha"):
+        NoAlpha(prompt, 3)

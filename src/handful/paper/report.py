@@ -47,8 +47,9 @@ def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[P
 
     `recorded` is the run whose memory is shown.
     """
-    shown = _contents(results, recorded, seed)
     folder.mkdir(parents=True, exist_ok=True)
+    timeline = figures.timeline(recorded)
+    shown = _contents(results, timeline, seed)
     written = []
     for template, name in (
         ("report.html", "index.html"),
@@ -59,10 +60,11 @@ def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[P
         text = environment(template).get_template(template).render(shown)
         path.write_text(text, encoding="utf-8")
         written.append(path)
+    save(timeline, str(folder / "memory.png"))
     return written
 
 
-def _contents(results: Results, recorded: Result, seed: int) -> dict[str, Any]:
+def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
     measured = {
         name: tables.measured(experiment, results)
         for name, experiment in EXPERIMENTS.items()
@@ -105,7 +107,7 @@ def _contents(results: Results, recorded: Result, seed: int) -> dict[str, Any]:
             for name, experiment in EXPERIMENTS.items()
             if not isinstance(experiment, Table)
         ],
-        "timeline": embedded(figures.timeline(recorded)),
+        "timeline": embedded(timeline),
         "results": results.all(),
         "pulls": sum(r.settings["runs"] * r.settings["horizon"] for r in results.all()),
         "runs": _span(r.settings["runs"] for r in results.all()),
@@ -143,8 +145,9 @@ def embedded(made: Figure) -> str:
     import matplotlib as mpl
 
     buffer = BytesIO()
-    # The same numbers make the same bytes: no date, and names of shapes that are not random.
-    with mpl.rc_context({**STYLE, "svg.hashsalt": "handful"}):
+    # The same numbers make the same bytes: no date, and names of shapes that are not random. The
+    # layout leaves room for every label already, so a second look for a tight box is saved.
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "handful", "savefig.bbox": None}):
         made.savefig(buffer, format="svg", metadata={"Date": None})
     return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
 
@@ -161,5 +164,6 @@ def draw_all(results: Results, names: Sequence[str], folder: Path) -> list[Path]
         for ending in ("svg", "png"):
             path = folder / f"{name}.{ending}"
             save(drawn, str(path))
+            drawn.set_layout_engine("none")  # laid out once is enough
         written.append(path)
     return written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from handful.errors import MissingExtraError
@@ -37,13 +38,18 @@ def environment(template: str) -> Environment:
         comment_end_string="#>" if tex else "#}",
     )
     made.filters.update(
-        number=_number, z=_z, level=_level, typeset=_typeset, texed=_texed, slug=_slug
+        number=partial(_number, none="-" if tex else DASH),
+        z=_z,
+        level=_level,
+        typeset=_typeset,
+        texed=_texed,
+        slug=_slug,
     )
     return made
 
 
-def _number(value: float, digits: int = 2) -> str:
-    return DASH if math.isnan(value) else f"{value:,.{digits}f}"
+def _number(value: float, digits: int = 2, none: str = DASH) -> str:
+    return none if math.isnan(value) else f"{value:,.{digits}f}"
 
 
 def _z(value: float) -> str:

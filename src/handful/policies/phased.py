@@ -187,4 +187,9 @@ class PooledPolicy(PhasedPolicy):
     @classmethod
     def round_shape(cls, memory: int, settings: dict[str, float]) -> tuple[float, float]:
         """B = (M^2 (M+2))^(1/(1-alpha)), and alpha."""
+        if "alpha" not in settings:
+            raise SettingError(
+                f"{cls.__name__} has no setting alpha, which its pool grows by: "
+                "settings = {'alpha': handful.QUCBM.settings['alpha']}"
+            )
         return first_horizon(memory, settings["alpha"]), settings["alpha"]

@@ -1,0 +1,71 @@
+"""A real browser for tests: headless Chromium, which `make browser` installs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS += ["--disable-sync", "--no-first-run"]
+
+
+@dataclass
+class Seen:
+    """What went wrong, or went out, while a page was open."""
+
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def opened(width: int) -> Iterator[tuple[Page, Seen]]:
+    """An empty page of a width, and what is seen of it."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.fail("no Chromium: `make browser` installs it")
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS + root)
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        seen = Seen()
+        page.on(
+            "console",
+            lambda said: seen.errors.append(said.text) if said.type == "error" else None,
+        )
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        page.on("requestfailed", lambda request: seen.errors.append(request.url[:80]))
+        page.on("request", lambda request: seen.requests.append(request.url))
+        yield page, seen
+        browser.close()
+
+
+def missing_pictures(page: Page) -> int:
+    """How many pictures have no picture in them."""
+    return int(
+        page.evaluate(
+            "Array.from(document.images)"
+            ".filter(image => !image.complete || image.naturalWidth === 0).length"
+        )
+    )
+
+
+def sticking_out(page: Page) -> list[str]:
+    """What reaches beyond the right edge: the page then scrolls sideways."""
+    found = page.evaluate(
+        """() => {
+          const width = document.documentElement.clientWidth;
+          const wide = Array.from(document.body.querySelectorAll('*'))
+            .filter(e => e.getBoundingClientRect().right > width + 0.5)
+            .map(e => e.tagName + ' ' + e.textContent.slice(0, 40));
+          if (document.documentElement.scrollWidth > width) wide.push('the page');
+          return wide;
+        }"""
+    )
+    return [str(one) for one in found]
