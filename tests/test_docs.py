@@ -69,3 +69,16 @@ def test_its_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_is_defined_on_the_page_of_mathematics(name: str) -> None:
     assert f"`{name}`" in (DOCS / "mathematics.md").read_text()
+
+
+def test_the_commands_that_reproduce_the_paper_are_understood() -> None:
+    # Run whole they take an hour; tests/paper/test_report.py runs them small.
+    from handful.cli.paper import command
+
+    given = [b.commands for b in blocks((DOCS / "reproduce.md").read_text(), "console")]
+    lines = [line.split() for group in given for line in group]
+    assert len(lines) >= 6
+    for words in lines:
+        assert words[:2] in (["make", "paper"], ["handful", "paper"])
+        if words[0] == "handful":
+            command.make_context("paper", words[2:])
