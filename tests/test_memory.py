@@ -166,7 +166,7 @@ def test_a_memory_of_fewer_than_two_arms_is_refused(memory: int) -> None:
         check_memory(memory)
 
 
-@pytest.mark.parametrize("memory", [True, False, 2.0, 2.5, math.nan, "2", None, [2], 2j])
+@pytest.mark.parametrize("memory", [True, False, 2.0, 2.5, math.nan, "2", [2], 2j])
 def test_a_memory_that_is_not_a_whole_number_is_refused(memory: Any) -> None:
     with refused(SettingError, ValueError, f"memory={memory!r} ", "whole number"):
         check_memory(memory)
@@ -176,3 +176,8 @@ def test_a_memory_that_is_not_a_whole_number_is_refused(memory: Any) -> None:
 def test_a_memory_that_its_bytes_could_not_count_is_refused(memory: int) -> None:
     with refused(SettingError, ValueError, f"memory={memory} "):
         check_memory(memory)
+
+
+def test_a_memory_that_was_not_given_is_asked_for() -> None:
+    with refused(SettingError, ValueError, "memory is missing", "give memory=M"):
+        check_memory(None)

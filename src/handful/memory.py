@@ -131,6 +131,8 @@ class ArmMemory:
 
 def check_memory(memory: Any) -> int:
     """The memory bound M as the user gave it, or an error that says why not."""
+    if memory is None:
+        raise SettingError("memory is missing: give memory=M, how many arms may have statistics")
     capacity = whole_number("memory", memory)
     if capacity < 2:
         raise SettingError(

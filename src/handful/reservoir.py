@@ -70,7 +70,8 @@ class Reservoir:
             except StopIteration:
                 raise ExhaustedError(
                     f"the iterator ended after {self._next} arms, and the policy needs one more: "
-                    "give one that does not end, or a policy for finite sets, such as ucb-m"
+                    "give one that does not end, or a policy for finite sets, such as ucb-m "
+                    "(recommend() and to_bytes() work as before)"
                 ) from None
             if self._next == 0:
                 self._first = label

@@ -77,7 +77,8 @@ def test_numbers_do_not_depend_on_workers_or_on_the_rest_of_the_grid() -> None:
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_both_engines_print_the_same_numbers_on_a_tape(policy: str) -> None:
     world = "I1" if POLICIES[policy].endless else f"linear:{POLICIES[policy].own_arms or 20}"
-    arguments = ["run", "-p", policy, "-m", "3", "-i", world, "-T", "800", "-r", "2"]
+    memory = ["-m", "3"] if POLICIES[policy].takes_memory() else []
+    arguments = ["run", "-p", policy, *memory, "-i", world, "-T", "800", "-r", "2"]
     python = data(*arguments, "--tape", "--engine", "python", "--n-jobs", "2")
     compiled = data(*arguments, "--tape", "--engine", "compiled")
     assert python[0]["curve"] == compiled[0]["curve"]
@@ -231,3 +232,25 @@ def _read_until(terminal: int, mark: bytes | None) -> bytes:
 def test_the_reference_page_is_what_the_commands_say() -> None:
     page = Path(__file__).parent.parent.parent / "docs" / "cli.md"
     assert page.read_text() == reference()
+
+
+def test_a_memory_that_no_policy_takes_is_refused() -> None:
+    result = call("run", "-p", "constant-space", "-m", "2", "-i", "linear:9", "-T", "99")
+    assert result.exit_code == 2
+    assert "has a memory of its own" in result.stderr
+    both = ["-p", "constant-space", "-p", "ucb-m", "-m", "2"]
+    assert call("run", *both, "-i", "linear:9", "-T", "99", "-r", "2").exit_code == 0
+
+
+def test_a_record_needs_a_file() -> None:
+    result = call("run", "-p", "ucb-m", "-m", "2", "-i", "linear:9", "-T", "99", "--record")
+    assert result.exit_code == 2
+    assert "give --out" in result.stderr
+
+
+def test_a_policy_is_described() -> None:
+    text = call("policies", "constant-space").stdout
+    assert "M = 4" in text
+    assert "default 2" in text
+    assert "AISTATS" in text
+    assert call("policies", "nothing-like-it").exit_code == 2

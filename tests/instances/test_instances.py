@@ -172,7 +172,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(spec: str, nearest: str) ->
         instance(spec)
 
 
-@pytest.mark.parametrize("spec", ["", "zzz:10", "LINEAR:10"])
+@pytest.mark.parametrize("spec", ["", "zzz:10"])
 def test_a_name_unlike_any_other_is_refused_with_all_of_them(spec: str) -> None:
     with pytest.raises(UnknownNameError, match=r"known: .*bernoulli, beta, linear, power"):
         instance(spec)
@@ -250,7 +250,19 @@ def test_a_plus_without_a_law_is_refused() -> None:
         instance("linear:10+")
 
 
-@pytest.mark.parametrize("spec", [None, 3, b"linear:10", ["linear:10"]])
+@pytest.mark.parametrize("spec", [None, 3, b"linear:10", {"linear:10"}])
 def test_what_is_not_a_name_is_refused(spec: Instance) -> None:
     with pytest.raises(SettingError, match="is not a name such as"):
         instance(spec)
+
+
+def test_a_list_of_means_is_as_good_as_a_name() -> None:
+    assert instance([0.9, 0.25]) == instance("bernoulli:0.9,0.25")
+    for wrong in ([], [0.5, 1.5], ["linear:10"], [0.5, math.nan]):
+        with pytest.raises(SettingError):
+            instance(wrong)  # type: ignore[arg-type]
+
+
+def test_a_name_in_capitals_has_a_hint() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean linear"):
+        instance("LINEAR:10")

@@ -224,3 +224,17 @@ def test_a_pooled_policy_without_an_alpha_is_refused() -> None:
 
     with pytest.raises(SettingError, match="NoAlpha has no setting alpha"):
         NoAlpha(prompt, 3)
+
+
+def test_a_policy_whose_iterator_ended_can_still_be_shown() -> None:
+    policy = handful.QUCBM(iter("abcdefgh"), 2, seed=1)
+
+    def use_up() -> None:
+        for _ in range(10**4):
+            policy.update(policy.select(), 0.5)
+
+    with pytest.raises(ExhaustedError, match="recommend"):
+        use_up()
+    assert "the iterator ended before" in repr(policy)
+    assert policy.recommend() in "abcdefgh"
+    assert policy.to_bytes()

@@ -11,8 +11,10 @@ from handful.errors import SettingError
 from handful.instances import instance
 from handful.simulation import Result, read_parquet, simulate, write_parquet
 from handful.simulation.panels import draw
+from handful.simulation.plan import cell
 from handful.simulation.plot import figure, save
 from handful.simulation.record import Rows, phase_starts, recommended_last, stays_of
+from handful.simulation.seeds import policy_seed, reward_stream, world_key
 from handful.simulation.timeline import plot_memory
 
 CASES: list[tuple[str, str, int | None, int]] = [
@@ -224,3 +226,30 @@ def test_several_timelines_share_one_caption_that_covers_all() -> None:
     assert len(captions) == 1
     assert "Orange" in captions[0]
     assert "new phase" in captions[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "world"), [("cover", "linear:2"), ("constant-space", "linear:6"), ("sqrt-run", "I3")]
+)
+def test_a_policy_that_changes_its_mind_in_a_stay_is_seen_to(name: str, world: str) -> None:
+    result = simulate(name, world, horizon=3000, runs=1, record=True)
+    assert result.stays is not None
+    stays = result.stays[0]
+    again = cell(name, world, None, 3000)
+    policy = again.policy(
+        again.instance.n_arms if not again.policy.endless else (lambda i: i),
+        seed=policy_seed(0, again.id, 0),
+        **again.policy_settings(),
+    )
+    key = world_key(0, again.id, 0, False)
+    state = reward_stream(0, again.id, 0)
+    told = []
+    for _ in range(3000):
+        arm = policy.select()
+        policy.update(arm, again.instance.draw(arm, state, key))
+        told.append(policy.recommend())
+    ends = [*stays.start[1:].tolist(), 3000]
+    assert [told[end - 1] for end in ends] == stays.recommended.tolist()
+    for start, end in zip([0, *ends], ends, strict=False):
+        held = told[start : end - 1]
+        assert len(set(held)) <= 1, "what is recommended changes only where an entry ends"

@@ -13,8 +13,8 @@ from handful.errors import HandfulError, UnknownNameError
 COMMANDS = {
     "run": "Simulate policies on instances and print their regret.",
     "plot": "Draw results that `handful run --out` wrote.",
-    "policies": "List the policies, what they need and where they come from.",
-    "paper": "Reproduce the paper's figures.",
+    "policies": "List the policies, or describe some.",
+    "paper": "Reproduce the paper: tables, figures, claims, report.",
     "doctor": "Check that this installation works.",
 }
 

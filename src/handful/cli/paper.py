@@ -114,8 +114,13 @@ def _run(store: Store, plan: dict[str, list[Cell]], n_jobs: int | None, fresh: b
         err=True,
     )
     total = sum(map(work, missing))
-    with progress(total, "starting (kernels are compiled once, then kept)", 30) as show:
-        return store.run(list(todo.values()), show, n_jobs, fresh)
+    try:
+        with progress(total, "starting (kernels are compiled once, then kept)", 30) as show:
+            return store.run(list(todo.values()), show, n_jobs, fresh)
+    except KeyboardInterrupt:
+        left = len(store.missing(cells))
+        click.echo(f"{left} cells are left; the same command goes on where this stopped", err=True)
+        raise
 
 
 def _report(results: Results, out: Path, seed: int, n_jobs: int | None) -> list[Path]:

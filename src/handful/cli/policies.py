@@ -4,52 +4,60 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import click
 
 from handful.cli.show import table
-from handful.policies import POLICIES, Policy
+from handful.policies import POLICIES, Policy, policy_class
 
 
 @click.command("policies")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-def command(as_json: bool) -> None:
-    """List the policies, what they need and where they come from."""
+def command(names: tuple[str, ...], as_json: bool) -> None:
+    """List the policies; with a NAME, its settings and where it comes from, too."""
+    chosen = [policy_class(name) for name in names] or list(POLICIES.values())
     if as_json:
-        click.echo(
-            json.dumps(
-                [
-                    {
-                        "policy": cls.name,
-                        "title": cls.title,
-                        "summary": cls.summary,
-                        "memory": _memory(cls),
-                        "arms": "endless" if cls.endless else "finite",
-                        "settings": {
-                            key: {
-                                "default": None if math.isnan(s.default) else s.default,
-                                "summary": s.summary,
-                                "allowed": s.allowed,
-                            }
-                            for key, s in cls.settings.items()
-                        },
-                        "citation": cls.citation,
-                    }
-                    for cls in POLICIES.values()
-                ]
-            )
-        )
-        return
-    rows = []
-    for cls in POLICIES.values():
-        settings = ", ".join(
-            key if math.isnan(s.default) else f"{key}={s.default:g}"
+        click.echo(json.dumps([_data(cls) for cls in chosen]))
+    elif names:
+        click.echo("\n\n".join(map(_described, chosen)))
+    else:
+        rows = [(cls.name, _arms(cls), _memory(cls), cls.summary) for cls in chosen]
+        table(("policy", "arms", "memory", "what it is"), rows, left=4)
+
+
+def _data(cls: type[Policy]) -> dict[str, Any]:
+    return {
+        "policy": cls.name,
+        "title": cls.title,
+        "summary": cls.summary,
+        "memory": _memory(cls),
+        "arms": _arms(cls),
+        "settings": {
+            key: {
+                "default": None if math.isnan(s.default) else s.default,
+                "summary": s.summary,
+                "allowed": s.allowed,
+            }
             for key, s in cls.settings.items()
-        )
-        arms = "endless" if cls.endless else "finite"
-        rows.append((cls.name, arms, _memory(cls), settings, cls.summary, cls.citation))
-    heads = ("policy", "arms", "memory", "settings", "what it is", "from")
-    table(heads, rows, left=6)
+        },
+        "citation": cls.citation,
+    }
+
+
+def _described(cls: type[Policy]) -> str:
+    lines = [f"{cls.name}: {cls.title}", f"  {cls.summary}"]
+    lines.append(f"  for {_arms(cls)} arms; statistics of {_memory(cls)}")
+    for key, s in cls.settings.items():
+        default = "none" if math.isnan(s.default) else f"{s.default:g}"
+        lines.append(f"  {key}: {s.summary} ({s.allowed}; default {default})")
+    lines.append(f"  {cls.citation}")
+    return "\n".join(lines)
+
+
+def _arms(cls: type[Policy]) -> str:
+    return "endless" if cls.endless else "finite"
 
 
 def _memory(cls: type[Policy]) -> str:

@@ -77,6 +77,8 @@ def command(
     """
     if out is not None:
         check_out(out, (".parquet",))
+    if record and out is None:
+        raise SettingError("--record keeps which arms were in memory when in a file: give --out")
     shared = {"eta": eta, "alpha": alpha}
     cells = [
         cell(policy, instance, memory, horizon, runs, seed, tape, record, settings)
@@ -86,7 +88,7 @@ def command(
         for instance in instances
         for horizon in horizons
     ]
-    _check_used(cells, shared)
+    _check_used(cells, shared, memories)
     if rho is not None:
         for planned in cells:
             planned.instance.quantile(rho)
@@ -147,7 +149,7 @@ def _print(results: list[Result], rho: float | None) -> None:
 def _memories(policy: str, memories: tuple[int, ...]) -> tuple[int | None, ...]:
     """The memories to run a policy with: its own where it has one."""
     cls = parse_policy(policy)[0]
-    if cls.own_memory is not None or cls.unbounded:
+    if not cls.takes_memory():
         return (None,)
     if not memories:
         raise SettingError(f"{cls.name} needs --memory: how many arms may have statistics?")
@@ -160,8 +162,14 @@ def _accepted(policy: str, shared: dict[str, float | None]) -> dict[str, float |
     return {key: value for key, value in shared.items() if key in known}
 
 
-def _check_used(cells: list[Cell], shared: dict[str, float | None]) -> None:
+def _check_used(
+    cells: list[Cell], shared: dict[str, float | None], memories: tuple[int, ...]
+) -> None:
+    names = ", ".join(sorted({planned.policy.name for planned in cells}))
     for key, value in shared.items():
         if value is not None and not any(key in planned.settings for planned in cells):
-            names = ", ".join(sorted({planned.policy.name for planned in cells}))
             raise SettingError(f"--{key} was given, but no policy of the grid has it: {names}")
+    if memories and not any(planned.policy.takes_memory() for planned in cells):
+        raise SettingError(
+            f"--memory was given, but every policy of the grid has a memory of its own: {names}"
+        )

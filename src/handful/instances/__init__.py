@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from handful.arms import MAX_ARMS
@@ -95,12 +95,14 @@ class Instance:
         return self._centres[mean]
 
 
-def instance(spec: str | Instance) -> Instance:
-    """The instance of that name."""
+def instance(spec: str | Instance | Sequence[float]) -> Instance:
+    """The instance of that name, or of Bernoulli arms with these means."""
     if isinstance(spec, Instance):
         return spec
+    if isinstance(spec, list | tuple):
+        spec = "bernoulli:" + ",".join(map(str, spec))
     if not isinstance(spec, str):
-        raise SettingError(f"instance={spec!r} is not a name such as 'linear:100'")
+        raise SettingError(f"instance={spec!r} is not a name such as 'linear:100', nor means")
     world, *law_text = re.split(r"\+(?=[A-Za-z]|$)", spec.strip(), maxsplit=1)
     kind, _, rest = _ALIASES.get(world, world).partition(":")
     arguments = rest.split(":") if rest else []

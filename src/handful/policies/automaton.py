@@ -159,7 +159,10 @@ class AutomatonPolicy(Policy):
         return self._pulled
 
     def _where(self) -> str:
-        return f"{self._tried} arms tried"
+        if self.endless or self._tried <= self._arms.n:
+            return f"{self._tried} arms tried"
+        lap, arm = divmod(self._tried - 1, self._arms.n)
+        return f"pass {lap + 1} over the arms, arm {arm + 1} of {self._arms.n}"
 
     def _pack(self) -> bytes:
         place = _PLACE.pack(self._tried, self._pulled, self._slot)

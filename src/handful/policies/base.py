@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from handful.arms import FiniteArms
 from handful.errors import (
+    ExhaustedError,
     ForgottenArmError,
     RewardError,
     SettingError,
@@ -124,6 +125,11 @@ class Policy(ABC):
                 "for endless arms, such as qucb-m"
             )
         return FiniteArms.of(arms)
+
+    @classmethod
+    def takes_memory(cls) -> bool:
+        """Whether the user says how many arms are kept."""
+        return cls.own_memory is None and not cls.unbounded
 
     @classmethod
     def memory_for(cls, memory: int | None, n_arms: int) -> int:
@@ -345,6 +351,12 @@ class Policy(ABC):
         memory = "unbounded" if self.unbounded else self.memory
         return f"{type(self).__name__}(arms={arms}, memory={memory}{given})"
 
+    def _shown(self, arm: int) -> str:
+        try:
+            return _short(self._arms.label(arm))
+        except ExhaustedError:
+            return "(the iterator ended before)"
+
     def _table(self) -> list[tuple[str, str, str, str, str]]:
         pulls = self._memory.pulls
         total = sum(pulls)
@@ -352,7 +364,7 @@ class Policy(ABC):
         return [
             (
                 "*" if arm == vouched else "",
-                _short(self._arms.label(arm)),
+                self._shown(arm),
                 str(pulls[slot]),
                 f"{self._memory.mean(slot):.4f}" if pulls[slot] else "-",
                 f"{pulls[slot] / total:.1%}" if total else "-",

@@ -10,7 +10,7 @@ import multiprocessing
 import pickle
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from functools import partial
 from typing import Any
@@ -30,7 +30,7 @@ Progress = Callable[[int], None]
 
 def simulate(
     policy: str | type[Policy],
-    instance: str | Instance,
+    instance: str | Instance | Sequence[float],
     *,
     memory: int | None = None,
     horizon: float,
@@ -47,7 +47,8 @@ def simulate(
 
     Args:
         policy: a name such as "ucb-m" or "ucb-m:eta=0.2", or a subclass of `Policy`.
-        instance: a name such as "linear:100" or "power:1000:0.3+beta", or an `Instance`.
+        instance: a name such as "linear:100" or "power:1000:0.3+beta", or a list of means, or an
+            `Instance`.
         memory: how many arms may have statistics; left out for policies with a number of their own.
         horizon: pulls per run.
         runs: independent runs.

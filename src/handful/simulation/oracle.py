@@ -13,6 +13,7 @@ import numpy as np
 
 from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import Policy
+from handful.policies.phased import PhasedPolicy
 from handful.reservoir import Reservoir
 from handful.rng import GOLDEN, State, tape_word
 from handful.simulation.outcome import Outcome, Stays
@@ -98,7 +99,10 @@ def _tape_state(key: int, t: int, arm: int) -> State:
 
 
 class _StayLog:
-    """Watches the memory's generation numbers to see when it was refilled."""
+    """Watches the memory's generation numbers to see when it was refilled.
+
+    Policies that change what they recommend in the middle of a stay have a new entry then, too.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -111,10 +115,14 @@ class _StayLog:
         self.generations = list(memory.generations)
         self.arms = list(memory.arms)
         self.counts = dict.fromkeys(self.arms, 0)
+        self.vouched = self._vouched()
+
+    def _vouched(self) -> int | None:
+        return None if isinstance(self.policy, PhasedPolicy) else self.policy.recommend()
 
     def pulled(self, t: int, arm: int) -> None:
         self.counts[arm] += 1
-        if self.policy._memory.generations != self.generations:
+        if self.policy._memory.generations != self.generations or self._vouched() != self.vouched:
             self._close()
             self._open(t + 1)
 
@@ -125,9 +133,10 @@ class _StayLog:
     def finish(self) -> Stays:
         if sum(self.counts.values()):
             self._close()
-            # A stay cut by the horizon is read as the rule would end it.
-            start, arms, counts, _ = self.rows[-1]
-            self.rows[-1] = (start, arms, counts, arms[counts.index(max(counts))])
+            if isinstance(self.policy, PhasedPolicy):
+                # A sub-phase cut by the horizon is read as its end would be.
+                start, arms, counts, _ = self.rows[-1]
+                self.rows[-1] = (start, arms, counts, arms[counts.index(max(counts))])
         slots = max(len(row[1]) for row in self.rows)
 
         def padded(lists: list[list[int]]) -> list[list[int]]:

@@ -186,6 +186,8 @@ def _timelines(
 ) -> Figure:
     if y is not None:
         raise SettingError("the arms of a timeline have no scale: y is of no use")
+    if not any(result.stays for result in results):
+        stays_of(results[0], run)
     if len(results) > MOST_TIMELINES:
         raise SettingError(
             f"{len(results)} timelines are more than can be drawn ({MOST_TIMELINES}): choose by "

@@ -6,14 +6,15 @@ number in it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from handful.errors import SettingError, UnknownNameError, whole_number
 from handful.instances import Instance, instance
-from handful.policies import policy_class
+from handful.policies import POLICIES, policy_class
 from handful.policies.base import Policy, check_settings
+from handful.policies.phased import PhasedPolicy
 
 ENGINES = ("auto", "compiled", "python")
 MAX_HORIZON = 2**53
@@ -58,7 +59,7 @@ class Cell:
 
 def cell(
     policy: str | type[Policy],
-    instance_spec: str | Instance,
+    instance_spec: str | Instance | Sequence[float],
     memory: int | None,
     horizon: float,
     runs: int = 100,
@@ -102,6 +103,13 @@ def parse_policy(policy: str | type[Policy]) -> tuple[type[Policy], dict[str, fl
             raise SettingError(f"policy={policy!r} is neither a name nor a subclass of Policy")
         if not hasattr(policy, "name"):
             raise SettingError(f"{policy.__name__} has no name: set name = '...' in the class")
+        if issubclass(policy, PhasedPolicy) and not hasattr(policy, "rule"):
+            raise SettingError(f"{policy.__name__} names no allocation rule: set rule = ...")
+        if POLICIES.get(policy.name, policy) is not policy:
+            raise SettingError(
+                f"the name {policy.name!r} is that of a policy of handful: give {policy.__name__} "
+                "another"
+            )
         return policy, {}
     if isinstance(policy, Policy):
         raise SettingError(f"give the class {type(policy).__name__} or its name, not a policy")

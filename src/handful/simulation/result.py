@@ -139,6 +139,7 @@ class Result:
             quantile = {
                 "rho": rho,
                 "quantile_regret_mean": to_rho.mean,
+                "quantile_regret_sem": None if math.isnan(to_rho.sem) else to_rho.sem,
                 "quantile_regret_per_run": to_rho.per_run.tolist(),
             }
         return {
