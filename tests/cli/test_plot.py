@@ -86,7 +86,7 @@ def test_the_options_reach_the_figure(folder: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["none.parquet"], "none.parquet cannot be read"),
+        (["none.parquet"], "there is no file none.parquet"),
         (["text.parquet"], "text.parquet cannot be read as Parquet"),
         (["other.parquet"], "holds no results of handful"),
         (["x.parquet", "--kind", "bar"], "bar"),
@@ -100,6 +100,7 @@ def test_the_options_reach_the_figure(folder: Path, monkeypatch: pytest.MonkeyPa
         (["x.parquet", "--instance", "I1"], "the files have linear:9, power:9:0.3"),
         (["x.parquet", "--kind", "bars", "--y", "log"], "as x"),
         ([], "FILE.parquet"),
+        (["."], "directory"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(

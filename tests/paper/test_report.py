@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from handful.cli.app import app
 from handful.paper import experiments, figures
-from handful.paper.claims import CONFIRMED, MOSTLY, OPEN, PARTLY, REFUTED
 from handful.paper.experiments import EXPERIMENTS, Table
+from handful.paper.verdict import CONFIRMED, MOSTLY, OPEN, PARTLY, REFUTED
 from tests.browser import missing_pictures, opened, sticking_out
 
 pytestmark = pytest.mark.xdist_group("report")
@@ -100,6 +100,9 @@ def test_a_single_run_has_no_standard_error(small: None, tmp_path: Path) -> None
     result = paper("table1", "--runs", "1", "--json", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
     assert {(cell["sem"], cell["z"]) for cell in json.loads(result.stdout)} == {(None, None)}
+    told = paper("table1", "--runs", "1", "--out", str(tmp_path)).stdout
+    assert "one run has no standard error" in told
+    assert "nan" not in told
 
 
 def test_the_page_has_each_number_that_was_measured(page: str, folder: Path) -> None:
@@ -184,10 +187,16 @@ def test_a_figure_of_the_page_is_the_same_bytes_again(folder: Path) -> None:
     assert panel() == panel()
 
 
-def test_the_command_refuses_nonsense_before_any_work(tmp_path: Path) -> None:
+def test_the_command_refuses_nonsense_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert paper("fig9").exit_code == 2
     assert paper("fig1", "--runs", "0").exit_code == 2
     (tmp_path / "file").write_text("")
+    monkeypatch.setattr("os.access", lambda path, mode: not str(path).endswith("cells"))
+    locked = paper("fig1", "--out", str(tmp_path))
+    assert locked.exit_code == 2
+    assert "cannot be written to" in locked.output
     refused = paper("fig1", "--out", str(tmp_path / "file" / "report"))
     assert refused.exit_code == 2
     assert "Traceback" not in refused.output

@@ -87,3 +87,25 @@ def test_work_grows_with_pulls_and_is_never_nothing() -> None:
         one, ten = (cell(name, instance, 3, 100, runs=runs) for runs in (1, 10))
         assert work(ten) == 10 * work(one) > 0
     assert work(cell("herschkorn", "I1", None, 100)) > 0
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    kept = Store(tmp_path)
+    planned = small()[0]
+    before = kept.run([planned], quiet).at(planned)
+    path = kept.path(planned)
+    good = path.read_bytes()
+    read = 0
+    for place in range(4, len(good), max(1, len(good) // 150)):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
+        found = kept.load(planned)
+        if found is not None:
+            read += 1
+            assert found.settings == before.settings
+            assert found.curve.per_run.tolist() == before.curve.per_run.tolist()
+            assert found.pulls is not None
+            assert before.pulls is not None
+            assert found.pulls.tolist() == before.pulls.tolist()
+    assert read < 120, "of 150 flips, those that change a number are refused"
+    path.write_bytes(b"half a file")
+    assert kept.missing([planned]) == [planned]

@@ -99,7 +99,7 @@ def test_a_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(path)
     with pytest.raises(SettingError, match="holds no results"):
         read_parquet(path)
-    with pytest.raises(SettingError, match="cannot be read"):
+    with pytest.raises(SettingError, match="there is no file"):
         read_parquet(tmp_path / "none.parquet")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from handful.paper import claims, report, tables
 from handful.paper.experiments import EXPERIMENTS, Table, recorded
 from handful.paper.results import Results
 from handful.paper.store import Store, work
+from handful.paper.verdict import Claim
 from handful.simulation.plan import Cell, whole
 
 CLAIMS = "claims"
@@ -66,7 +68,7 @@ def command(
     results = _run(Store(_folder(out) / "cells"), plan, n_jobs, fresh)
     figures = [name for name in wanted if name in EXPERIMENTS and not _is_table(name)]
     drawn = report.draw_all(results, figures, out)
-    written = _report(results, out, seed, n_jobs) if everything else []
+    written = _report(results, out, seed, n_jobs, fresh) if everything else []
     if as_json:
         data = {name: _data(name, plan.get(name, []), results) for name in wanted}
         click.echo(json.dumps(data if len(data) > 1 else data[wanted[0]]))
@@ -83,10 +85,12 @@ def command(
 def _folder(out: Path) -> Path:
     """The folder to write to, made before any work is done."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "cells").mkdir(exist_ok=True)
+        (out / "cells").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingError(f"--out {out}: {error.strerror}") from None
+    for folder in (out, out / "cells"):
+        if not os.access(folder, os.W_OK):
+            raise SettingError(f"--out {out}: the folder {folder} cannot be written to")
     return out
 
 
@@ -123,9 +127,9 @@ def _run(store: Store, plan: dict[str, list[Cell]], n_jobs: int | None, fresh: b
         raise
 
 
-def _report(results: Results, out: Path, seed: int, n_jobs: int | None) -> list[Path]:
+def _report(results: Results, out: Path, seed: int, n_jobs: int | None, fresh: bool) -> list[Path]:
     planned = recorded(seed)
-    kept = Store(out / "cells").run([planned], lambda done, what: None, n_jobs)
+    kept = Store(out / "cells").run([planned], lambda done, what: None, n_jobs, fresh)
     return report.write(results, kept.at(planned), out, seed)
 
 
@@ -152,7 +156,7 @@ def _print_table(name: str, results: Results) -> None:
             str(cell.memory),
             cell.instance,
             f"{cell.published_mean:.2f} ± {cell.published_sem:.3g}",
-            f"{cell.mean:.3f} ± {cell.sem:.3f}",
+            f"{cell.mean:.3f}" + ("" if math.isnan(cell.sem) else f" ± {cell.sem:.3f}"),
             str(cell.runs),
             "-" if math.isnan(cell.z) else f"{cell.z:+.1f}",
         ]
@@ -160,14 +164,17 @@ def _print_table(name: str, results: Results) -> None:
     ]
     table(["algorithm", "M", "instance", "printed", "measured", "runs", "z"], rows)
     count, within, farthest = tables.agreement(cells)
-    click.echo(
-        f"{within} of {count} cells of the paper's algorithms within 3 standard errors; "
-        f"the farthest at {farthest:.1f}\n"
-    )
+    if count:
+        click.echo(
+            f"{within} of {count} cells of the paper's algorithms within 3 standard errors; "
+            f"the farthest at {farthest:.1f}\n"
+        )
+    else:
+        click.echo("one run has no standard error: give --runs 2 or more to compare\n")
 
 
-def _print_claims(judged: Sequence[claims.Claim]) -> None:
+def _print_claims(judged: Sequence[Claim]) -> None:
     rows = [
-        [claim.name, claim.verdict, *(str(count) for count in claim.counts)] for claim in judged
+        [claim.title, claim.verdict, *(str(count) for count in claim.counts)] for claim in judged
     ]
     table(["claim", "verdict", "hold", "against", "too close"], rows, left=2)

@@ -19,7 +19,11 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 @click.command("plot")
 @click.argument(
-    "files", nargs=-1, required=True, metavar="FILE.parquet...", type=click.Path(path_type=Path)
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE.parquet...",
+    type=click.Path(dir_okay=False, path_type=Path),
 )
 @click.option(
     "--kind", "-k", type=click.Choice(KINDS), default="regret", show_default=True,

@@ -69,13 +69,16 @@ def progress(
 def _lines(total: float, every: float) -> Callable[[float, str], None]:
     """Progress where no bar can be drawn, such as in a log."""
     began = said = time.monotonic()
+    first = 0.0
 
     def report(done: float, text: str) -> None:
-        nonlocal said
+        nonlocal began, said, first
         now = time.monotonic()
-        if now - said >= every and 0 < done < total:
+        if first == 0.0:  # the clock starts when the first kernel is there
+            began, first = now, done
+        elif now - said >= every and first < done < total:
             said = now
-            left = (now - began) * (total - done) / done
+            left = (now - began) * (total - done) / (done - first)
             share = f"{done / total:>4.0%}"
             click.echo(f"{share}, about {left / 60:.1f} min left: {text}", err=True)
 

@@ -8,7 +8,9 @@ memory", AAAI 2020 (arXiv 1901.08387).
     store.py        finished cells, kept on disk
     results.py      finished cells, by what they are of
     tables.py       as published and as measured
-    claims.py       what the paper says, and what the numbers say of it
+    claims.py       what the paper says of them, as comparisons
+    verdict.py      what follows from comparisons
     figures.py      the paper's figures, and the same as curves over time
     report.py       all of it on one page
+    typeset.py      how numbers and formulas are written there
 """

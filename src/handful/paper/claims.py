@@ -1,16 +1,14 @@
 """What the paper claims of its experiments, and the verdict that our numbers give.
 
-A claim is a list of comparisons, each of two measured regrets. A comparison counts as decided when
-the difference is more than three standard errors; the verdict follows from the counts.
+Each function makes one claim: what the paper says, how we read it, and the comparisons of measured
+regrets that decide. `verdict.py` turns these into a verdict. Where a fair reader would ask for
+another comparison, it is there too, marked as not the paper's.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -29,96 +27,11 @@ from handful.paper.experiments import (
 )
 from handful.paper.published import INSTANCES
 from handful.paper.results import Results
+from handful.paper.verdict import Check, Claim, below
 from handful.simulation.result import Estimate
 
-CONFIRMED = "confirmed"
-MOSTLY = "confirmed where it can be told"
-PARTLY = "confirmed in part"
-OPEN = "too close to call"
-REFUTED = "not confirmed"
-
-DECIDED = 3.0
-"""Standard errors from which on a comparison counts."""
 FAR = 0.5
 """`Far below` is taken as at most this share."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One comparison: by how many standard errors it goes the way that the claim says."""
-
-    what: str
-    z: float
-
-    @property
-    def holds(self) -> bool:
-        """Decided, as claimed."""
-        return self.z > DECIDED
-
-    @property
-    def fails(self) -> bool:
-        """Decided, the other way."""
-        return self.z < -DECIDED
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What is claimed, how it is read, and the comparisons that decide."""
-
-    name: str
-    says: str
-    where: str
-    reading: str
-    checks: tuple[Check, ...]
-    most: bool = False
-    """The claim speaks of most cases, not of all."""
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """How many comparisons hold, how many go the other way, how many are too close."""
-        holds = sum(check.holds for check in self.checks)
-        fails = sum(check.fails for check in self.checks)
-        return holds, fails, len(self.checks) - holds - fails
-
-    @property
-    def verdict(self) -> str:
-        """In a few words."""
-        holds, fails, close = self.counts
-        if self.most:
-            half = len(self.checks) / 2
-            return CONFIRMED if holds > half else REFUTED if holds + close <= half else OPEN
-        if fails:
-            return PARTLY if holds > fails else REFUTED
-        return CONFIRMED if not close else MOSTLY if holds else OPEN
-
-    @property
-    def against(self) -> list[Check]:
-        """The comparisons that go the other way, the clearest first."""
-        return sorted((check for check in self.checks if check.fails), key=lambda c: c.z)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        holds, fails, close = self.counts
-        return {
-            "name": self.name,
-            "claim": self.says,
-            "where": self.where,
-            "reading": self.reading,
-            "verdict": self.verdict,
-            "comparisons": len(self.checks),
-            "hold": holds,
-            "against": fails,
-            "too_close": close,
-            "against_which": [check.what for check in self.against],
-        }
-
-
-def below(what: str, a: Estimate, b: Estimate, share: float = 1.0) -> Check:
-    """That a is below a share of b."""
-    difference = share * b.mean - a.mean
-    error = math.hypot(a.sem, share * b.sem)
-    z = difference / error if error else math.copysign(math.inf, difference)
-    return Check(f"{what}: {a.mean:,.0f} against {b.mean:,.0f}", z)
 
 
 def judged(results: Results) -> list[Claim]:
@@ -174,13 +87,14 @@ def _far_below_constant_space(results: Results) -> Claim:
 
 
 @_claim
-def _far_below_tuned_constant_space(results: Results) -> Claim:
+def _far_below_narrow_constant_space(results: Results) -> Claim:
     return Claim(
-        "Far below a tuned UCBConstantSpace",
-        "The same, of UCBConstantSpace at its best.",
-        "Not in the paper; the fair comparison",
-        "As above, with c = 0.5, which serves it better.",
+        "Far below UCBConstantSpace with c = 0.5",
+        "The same, with narrower confidence bounds in UCBConstantSpace.",
+        "Not in the paper",
+        "As above, with c = 0.5. The order of the algorithms depends on this constant.",
         _constant_space(results, CONSTANT_SPACE[1]),
+        papers=False,
     )
 
 
@@ -248,8 +162,8 @@ def _peak(results: Results) -> Claim:
         "A peak between M = 2 and M = K",
         "The regret of UCB-M with eta = 1 is low at M = 2, rises with M and then falls.",
         "Figure 2 and the appendix's sweeps",
-        "After 10^6 pulls, on each instance of the sweeps: the highest regret lies between M = 2 "
-        "and M = K and is above both.",
+        "After a million pulls, on each instance of the sweeps: the highest regret lies between "
+        "M = 2 and M = K and is above both.",
         tuple(checks),
     )
 
@@ -260,7 +174,7 @@ def _falls_with_memory(results: Results) -> Claim:
         "More memory, less regret",
         "For UCB-M with eta = 0.2, TS-M and MOSS-M the regret falls as M grows.",
         "Figure 2 and the appendix's sweeps",
-        "After 10^6 pulls, on each instance of the sweeps, from each M to the next.",
+        "After a million pulls, on each instance of the sweeps, from each M to the next.",
         tuple(
             below(
                 f"{policy} from M = {less} to M = {more} on {instance}",
@@ -275,19 +189,20 @@ def _falls_with_memory(results: Results) -> Claim:
 
 
 @_claim
-def _smaller_eta(results: Results) -> Claim:
+def _plain_ucb_is_the_worst(results: Results) -> Claim:
     return Claim(
-        "A smaller eta",
-        "UCB-M with eta = 0.2 has a lower regret than with eta = 1.",
+        "Lower regret than eta = 1",
+        "UCB-M with eta = 0.2, TS-M and MOSS-M have a lower regret than UCB-M with eta = 1.",
         "Section 3.2, Figure 2",
-        "After 10^6 pulls, on each instance of the sweeps, at each M.",
+        "After a million pulls, on each instance of the sweeps, at each M.",
         tuple(
             below(
-                f"eta = 0.2 and eta = 1 at M = {memory} on {instance}",
-                results.regret(SWEPT[1], instance, memory),
+                f"{policy} and UCB-M at M = {memory} on {instance}",
+                results.regret(policy, instance, memory),
                 results.regret(SWEPT[0], instance, memory),
             )
             for instance in _swept()
+            for policy in SWEPT[1:]
             for memory in MEMORIES
         ),
     )
@@ -299,9 +214,9 @@ def _table(name: str) -> Table:
     return table
 
 
-def _rows(tabulated: bool) -> tuple[list[Row], list[Row]]:
-    """The rows of Table 1, the paper's own and the existing, Berry's two in one of two readings."""
-    rows = list(_table("table1").rows())
+def _rows(table: str, tabulated: bool) -> tuple[list[Row], list[Row]]:
+    """The rows of a table, the paper's own and the existing, Berry's two in one of two readings."""
+    rows = list(_table(table).rows())
     own = [row for row in rows if row.name.startswith("Q")]
     twofold = {row.name.removesuffix(TABULATED) for row in rows if row.name.endswith(TABULATED)}
     drop = {name if tabulated else name + TABULATED for name in twofold}
@@ -317,7 +232,7 @@ def _regret(results: Results, row: Row, instance: str) -> Estimate:
 
 
 def _best_row(results: Results, tabulated: bool) -> tuple[Check, ...]:
-    own, existing = _rows(tabulated)
+    own, existing = _rows("table1", tabulated)
     best = next(row for row in own if row.name == "QMoss-M" and row.memory == 10)
     rivals = [row for row in [*own, *existing] if row != best]
     checks = []
@@ -347,16 +262,17 @@ def _qmoss_is_best(results: Results) -> Claim:
 @_claim
 def _qmoss_is_best_as_defined(results: Results) -> Claim:
     return Claim(
-        "The same, with Berry's rules as defined",
+        "QMoss-M with M = 10 is the best, Berry's rules as defined",
         "QMoss-M with M = 10 has the lowest regret of all rows on I1, I3 and I4.",
         "Table 1, two of its rows by the definitions in Berry et al. 1997",
         "On each, against the best of the other rows.",
         _best_row(results, tabulated=False),
+        papers=False,
     )
 
 
-def _existing_worse(results: Results, tabulated: bool) -> tuple[Check, ...]:
-    own, existing = _rows(tabulated)
+def _existing_worse(results: Results, table: str, tabulated: bool) -> tuple[Check, ...]:
+    own, existing = _rows(table, tabulated)
     return tuple(
         below(
             f"{_named(mine)} and {_named(row)} on {instance}",
@@ -369,15 +285,33 @@ def _existing_worse(results: Results, tabulated: bool) -> tuple[Check, ...]:
     )
 
 
+_WORSE = "In most cases the existing algorithms have a significantly higher regret."
+_WORSE_READING = (
+    "Every existing row against every row of the paper's algorithms on every instance, Berry's two "
+    "rules as the table has them: more than half of the comparisons."
+)
+
+
 @_claim
 def _existing_are_worse(results: Results) -> Claim:
     return Claim(
-        "Existing algorithms are worse in most cases",
-        "In most cases the existing algorithms have a significantly higher regret.",
-        "Section 4.2, Table 1",
-        "Every existing row against every row of the paper's algorithms on every instance, Berry's "
-        "two rules as the table has them: more than half of the comparisons.",
-        _existing_worse(results, tabulated=True),
+        "Existing algorithms are worse in most cases, alpha = 0.347",
+        _WORSE,
+        "Section 4.2, which introduces Table 1",
+        _WORSE_READING,
+        _existing_worse(results, "table1", tabulated=True),
+        most=True,
+    )
+
+
+@_claim
+def _existing_are_worse_in_table_2(results: Results) -> Claim:
+    return Claim(
+        "Existing algorithms are worse in most cases, alpha = 0.205",
+        _WORSE,
+        "Section 4.2; the sentence cites Table 2",
+        _WORSE_READING,
+        _existing_worse(results, "table2", tabulated=True),
         most=True,
     )
 
@@ -385,12 +319,13 @@ def _existing_are_worse(results: Results) -> Claim:
 @_claim
 def _existing_are_worse_as_defined(results: Results) -> Claim:
     return Claim(
-        "The same, with Berry's rules as defined",
-        "In most cases the existing algorithms have a significantly higher regret.",
+        "Existing algorithms are worse in most cases, Berry's rules as defined",
+        _WORSE,
         "Table 1, two of its rows by the definitions in Berry et al. 1997",
-        "As above.",
-        _existing_worse(results, tabulated=False),
+        "As above, alpha = 0.347.",
+        _existing_worse(results, "table1", tabulated=False),
         most=True,
+        papers=False,
     )
 
 
@@ -414,7 +349,7 @@ def _alpha(results: Results) -> Claim:
 
 
 def _ten_against_two(results: Results, names: tuple[str, ...]) -> tuple[Check, ...]:
-    own = {(row.name, row.memory): row for row in _rows(tabulated=True)[0]}
+    own = {(row.name, row.memory): row for row in _rows("table1", tabulated=True)[0]}
     return tuple(
         below(
             f"{name} with M = 10 and M = 2 on {instance}",
@@ -439,11 +374,11 @@ def _memory_helps_on_endless_arms(results: Results) -> Claim:
 
 @_claim
 def _memory_does_not_help_qucb(results: Results) -> Claim:
-    turned = tuple(Check(c.what, -c.z) for c in _ten_against_two(results, ("QUCB-M",)))
+    checks = _ten_against_two(results, ("QUCB-M",))
     return Claim(
         "But not QUCB-M with eta = 1",
         "QUCB-M with eta = 1 does not profit from more memory.",
         "Section 4.2, Table 1",
-        "M = 10 is no better than M = 2, so the comparisons are turned around.",
-        turned,
+        "M = 10 is on no instance decidedly better than M = 2.",
+        tuple(Check(check.what, -check.z, -check.bar) for check in checks),
     )

@@ -25,6 +25,7 @@ from handful.paper.experiments import (
 )
 from handful.paper.results import Results
 from handful.simulation import Result
+from handful.simulation.panels import plot_pulls
 from handful.simulation.plot import PALETTE, figure, plot_regret
 from handful.simulation.timeline import plot_memory
 
@@ -51,8 +52,8 @@ NAMES = {
 }
 _SHORT = {
     **NAMES,
-    "constant-space:c=2": "UCBConst-\nantSpace\nc = 2",
-    "constant-space:c=0.5": "UCBConst-\nantSpace\nc = 0.5",
+    "constant-space:c=2": "Const.\nspace\nc = 2",
+    "constant-space:c=0.5": "Const.\nspace\nc = 0.5",
 }
 _BY_MEMORY = ("#440154", "#414487", "#2a788e", "#22a884", "#5cb82f", "#b8a500")
 """Dark to light with M: in order for any kind of colour vision, and dark enough on white."""
@@ -197,25 +198,25 @@ def _curves(found: dict[str, Result], ax: Axes) -> None:
     plot_regret(
         list(found.values()),
         ax,
-        names=[NAMES[policy].replace("UCBConstantSpace", "Const. space") for policy in found],
+        names=[_at_the_end(policy) for policy in found],
         styles=[(COLOURS[policy], "-") for policy in found],
     )
 
 
 def _pulls(found: dict[str, Result], ax: Axes) -> None:
-    for policy, result in found.items():
-        assert result.pulls is not None
-        means = result.pulls.mean(axis=0)
-        arms = np.arange(1, len(means) + 1)
-        label = NAMES[policy].replace("UCBConstantSpace", "Const. space")
-        ax.plot(arms, means, "o-", color=COLOURS[policy], markersize=4, label=label)
-    ax.set_yscale("log")
-    ax.set_xticks(arms)
-    ax.set_xlabel("arm, best first")
-    ax.set_ylabel("pulls")
-    ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right")
-    bottom, top = ax.get_ylim()
-    ax.set_ylim(bottom, top * 3)
+    plot_pulls(
+        list(found.values()),
+        ax,
+        [_at_the_end(policy) for policy in found],
+        [(COLOURS[policy], "-") for policy in found],
+        x="linear",
+        y="log",
+    )
+
+
+def _at_the_end(policy: str) -> str:
+    """A name that is short enough for the end of a line."""
+    return NAMES[policy].replace("UCBConstantSpace", "Const. space")
 
 
 def _sweep(experiment: Sweep, results: Results) -> list[Group]:

@@ -7,14 +7,14 @@ for a paper. The words are in `templates/`, the numbers come from results.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from handful import __version__
-from handful.paper import claims, experiments, figures, tables
+from handful.paper import claims, experiments, figures, tables, verdict
 from handful.paper.experiments import EXPERIMENTS, TABULATED, Table
 from handful.paper.published import INSTANCES
 from handful.paper.results import Results
@@ -83,17 +83,18 @@ def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
             {
                 "name": name,
                 "number": name.removeprefix("table"),
-                "alpha": EXPERIMENTS[name].alpha,  # type: ignore[union-attr]
-                "rows": tables.by_row(cells),
-                "runs": _span(cell.runs for cell in cells),
+                "alpha": table.alpha,
+                "rows": tables.by_row(measured[name]),
+                "runs": _span(cell.runs for cell in measured[name]),
             }
-            for name, cells in measured.items()
+            for name, table in EXPERIMENTS.items()
+            if isinstance(table, Table)
         ],
         "ours": ours,
         "within": within,
         "farthest": farthest,
         "claims": judged,
-        "tally": _tally(judged),
+        "tally": _tally([claim for claim in judged if claim.papers]),
         "berry": _berry(measured["table1"]),
         "figures": [
             {
@@ -114,10 +115,10 @@ def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
     }
 
 
-def _tally(judged: Sequence[claims.Claim]) -> list[tuple[str, int]]:
-    order = (claims.CONFIRMED, claims.MOSTLY, claims.PARTLY, claims.OPEN, claims.REFUTED)
-    verdicts = [claim.verdict for claim in judged]
-    return [(verdict, verdicts.count(verdict)) for verdict in order if verdict in verdicts]
+def _tally(judged: Sequence[verdict.Claim]) -> list[tuple[str, int]]:
+    order = (verdict.CONFIRMED, verdict.MOSTLY, verdict.PARTLY, verdict.OPEN, verdict.REFUTED)
+    found = [claim.verdict for claim in judged]
+    return [(words, found.count(words)) for words in order if words in found]
 
 
 def _berry(cells: Sequence[tables.TableCell]) -> list[tuple[list[tables.TableCell], ...]]:
@@ -130,9 +131,10 @@ def _berry(cells: Sequence[tables.TableCell]) -> list[tuple[list[tables.TableCel
     ]
 
 
-def _span(numbers: Any) -> str:
+def _span(numbers: Iterable[int]) -> str:
     """Runs in words: 20, or from 20 to 100."""
-    least, *_, most = sorted([*numbers] * 2)
+    all_of_them = list(numbers)
+    least, most = min(all_of_them), max(all_of_them)
     return str(least) if least == most else f"{least} to {most}"
 
 

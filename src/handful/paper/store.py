@@ -47,7 +47,7 @@ class Store:
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """The cells that are not kept, each once."""
         by_path = {self.path(planned): planned for planned in cells}
-        return [planned for path, planned in by_path.items() if not path.exists()]
+        return [planned for planned in by_path.values() if self.load(planned) is None]
 
     def run(
         self,

@@ -73,6 +73,9 @@ def by_row(cells: Sequence[TableCell]) -> list[list[TableCell]]:
 
 
 def agreement(cells: Sequence[TableCell]) -> tuple[int, int, float]:
-    """How many cells of the paper's own algorithms, how many within 3, and the largest |z|."""
-    distances = [abs(c.z) for c in cells if c.is_ours]
+    """How many cells of the paper's own algorithms, how many within 3, and the largest |z|.
+
+    Cells of a single run, which have no standard error, are left out.
+    """
+    distances = [abs(c.z) for c in cells if c.is_ours and not math.isnan(c.z)]
     return len(distances), sum(z <= 3 for z in distances), max(distances, default=math.nan)

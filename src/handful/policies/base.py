@@ -58,6 +58,9 @@ def whole_setting(default: float, summary: str, symbol: str) -> Setting:
     )
 
 
+PLANNED = whole_setting(math.nan, "pulls in all", "T")
+"""The horizon, for policies that plan for it."""
+
 ArmsLike: TypeAlias = FiniteArms | Reservoir | int | Iterable[Hashable] | Callable[[int], Hashable]
 """What users give as arms: see `Policy`."""
 

@@ -9,17 +9,12 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from handful.policies.base import ArmsLike, Setting
+from handful.policies.base import ArmsLike, Setting, whole_setting
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.rules import MOSS, THOMPSON, UCB1
 
 ETA = Setting(1.0, "scale of the exploration bonus", lambda x: x >= 0.0, "eta >= 0")
-HORIZON = Setting(
-    math.nan,
-    "pulls in all, for memory >= arms",
-    lambda x: 1 <= x <= 2**53 and x == int(x),
-    "a whole number >= 1",
-)
+HORIZON = whole_setting(math.nan, "pulls in all, for memory >= arms", "T")
 ALPHA = Setting(
     0.347, "the pool grows like pulls^alpha", lambda x: 0.0 < x < 1.0, "alpha between 0 and 1"
 )

@@ -29,7 +29,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.base import Setting
+from handful.policies.base import Setting, whole_setting
 from handful.rules.base import as_given
 
 # The registers: slots of the arm that gave L, of the champion and of the runner-up; L; 2^-r; arms
@@ -111,13 +111,6 @@ class ConstantSpace(AutomatonPolicy):
     own_memory = 4
     automaton = Automaton("scan", _scan, 9, slots=3, credit=as_given)
     settings: ClassVar[Mapping[str, Setting]] = {
-        "c": Setting(
-            2.0, "width of the confidence bounds; 0.5 is tuned", lambda x: x > 0.0, "c above 0"
-        ),
-        "horizon": Setting(
-            math.nan,
-            "pulls in all; restarts without it",
-            lambda x: 1 <= x <= 2**53 and x == int(x),
-            "a whole number >= 1",
-        ),
+        "c": Setting(2.0, "width of the confidence bounds", lambda x: x > 0.0, "c above 0"),
+        "horizon": whole_setting(math.nan, "pulls in all; restarts without it", "T"),
     }

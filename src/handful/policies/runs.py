@@ -29,8 +29,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.base import Setting, whole_setting
-from handful.policies.bounded import HORIZON
+from handful.policies.base import PLANNED, Setting, whole_setting
 
 _HERSCHKORN = (
     "Herschkorn, Pekoz and Ross, Probability in the Engineering and Informational Sciences 10, 1996"
@@ -196,7 +195,7 @@ class NonrecallingRun(AutomatonPolicy):
     own_memory = 1
     needs_horizon = True
     automaton = Automaton("nonrecalling", _nonrecalling, 2)
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": HORIZON}
+    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
 
 class SqrtRun(AutomatonPolicy):
@@ -210,7 +209,7 @@ class SqrtRun(AutomatonPolicy):
     own_memory = 2
     needs_horizon = True
     automaton = Automaton("m_run", _m_run, 4)
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": HORIZON}
+    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
 
 class SqrtLogLearning(AutomatonPolicy):
@@ -224,4 +223,4 @@ class SqrtLogLearning(AutomatonPolicy):
     own_memory = 2
     needs_horizon = True
     automaton = Automaton("learning", _learning, 4)
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": HORIZON}
+    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}

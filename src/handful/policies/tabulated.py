@@ -11,10 +11,11 @@ the rules recall the arm with the longest run of all:
                         with more wins, the later one in a tie
 
 This is our reading of the table, by simulation; the paper does not say so. In the first, the one of
-the last two with the longer run would have a regret on I1 beyond the table's by three of its
-standard errors. In the second, which arm wins a tie is not to be told from the table. The first
-looks at true means, so it works in simulations only. The rules themselves are from Berry, Chen,
-Zame, Heath and Shepp, "Bandit problems with infinitely many arms", Annals of Statistics 25, 1997.
+the last two with the longer run would have a regret on I1 beyond the table's by more than two and
+a half of its standard errors. In the second, which arm wins a tie is not to be told from the table.
+The first looks at true means, so it works in simulations only. The rules themselves are from Berry,
+Chen, Zame, Heath and Shepp, "Bandit problems with infinitely many arms", Annals of Statistics 25,
+1997.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.base import Setting
-from handful.policies.bounded import HORIZON
+from handful.policies.base import PLANNED, Setting
 from handful.policies.runs import BERRY
 
 
@@ -85,7 +85,7 @@ class SqrtRunTabulated(AutomatonPolicy):
     own_memory = 2
     needs_horizon = True
     automaton = Automaton("m_run_of_two", _m_run_of_two, 4, clairvoyant=True)
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": HORIZON}
+    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
 
 class SqrtLogTabulated(AutomatonPolicy):
@@ -99,4 +99,4 @@ class SqrtLogTabulated(AutomatonPolicy):
     own_memory = 2
     needs_horizon = True
     automaton = Automaton("learning_of_two", _learning_of_two, 2)
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": HORIZON}
+    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _METADATA = "handful"
+_DIGESTS = "handful-digests"
 
 
 @dataclass(frozen=True)
@@ -205,9 +207,10 @@ class Result:
 
     def __repr__(self) -> str:
         s = self.settings
+        runs = f"{s['runs']} run{'s' * (s['runs'] != 1)}"
         return (
             f"{self.label} on {s['instance']}: regret {self.regret!r} "
-            f"after {s['horizon']} pulls ({s['runs']} runs, seed {s['seed']})"
+            f"after {s['horizon']} pulls ({runs}, seed {s['seed']})"
         )
 
 
@@ -258,7 +261,10 @@ def write_parquet(results: Sequence[Result], path: str | os.PathLike[str]) -> No
         )
     target = Path(path)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    metadata = {_METADATA: json.dumps([result.settings for result in results])}
+    metadata = {
+        _METADATA: json.dumps([result.settings for result in results]),
+        _DIGESTS: json.dumps([_digest(result) for result in results]),
+    }
     pl.concat(frames).write_parquet(part, metadata=metadata)
     part.replace(target)
 
@@ -273,14 +279,32 @@ def read_parquet(path: str | os.PathLike[str]) -> list[Result]:
     try:
         metadata = pl.read_parquet_metadata(file)
         frame = pl.read_parquet(file)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except FileNotFoundError:
+        raise SettingError(f"there is no file {file}") from None
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise SettingError(f"{file} cannot be read as Parquet: {error}") from None
     if _METADATA not in metadata:
         raise SettingError(f"{file} holds no results of handful")
     try:
-        return _results(frame, json.loads(metadata[_METADATA]))
+        results = _results(frame, json.loads(metadata[_METADATA]))
+        whole = [_digest(result) for result in results] == json.loads(metadata[_DIGESTS])
     except (ValueError, LookupError, TypeError, pl.exceptions.PolarsError) as error:
         raise SettingError(f"{file} is damaged, or not of this version: {error}") from None
+    if not whole:
+        raise SettingError(f"{file} is damaged: its numbers are not those that were written")
+    return results
+
+
+def _digest(result: Result) -> str:
+    """Of all numbers: a bit that was flipped in a file can still make a readable file."""
+    digest = blake2b(json.dumps(result.settings, sort_keys=True).encode(), digest_size=8)
+    arrays = [result.curve.t, result.curve.per_run]
+    arrays += [] if result.pulls is None else [result.pulls]
+    for stay in result.stays or []:
+        arrays += [stay.start, stay.arms, stay.pulls, stay.recommended]
+    for array in arrays:
+        digest.update(repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _results(frame: pl.DataFrame, all_settings: list[dict[str, Any]]) -> list[Result]:

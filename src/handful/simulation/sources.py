@@ -10,12 +10,15 @@ import handful
 
 ROOT = Path(handful.__file__).parent
 SOURCES = (
+    "memory.py",
+    "reservoir.py",
     "rng.py",
     "shuffle.py",
     "rules",
     "policies",
     "instances",
     "simulation/kernels",
+    "simulation/oracle.py",
     "simulation/seeds.py",
 )
 
