@@ -160,6 +160,7 @@ def older(regret: float) -> Change:
     return change
 
 
+BELOW = "Below UCBConstantSpace"
 FAR_C2 = "Far below UCBConstantSpace"
 FAR_C05 = "Far below UCBConstantSpace with c = 0.5"
 PULLS = "Fewer pulls of sub-optimal arms"
@@ -182,9 +183,9 @@ I4 = "beta:1.0:1.0:0.6"
     ("change", "expected"),
     [
         # A rival of c = 2 that is worse, but not by half; and one of c = 0.5 alone that is better.
-        (only(14000.0, "constant-space", c=2.0), {FAR_C2: PARTLY}),
+        (only(14000.0, "constant-space", c=2.0), {BELOW: CONFIRMED, FAR_C2: PARTLY}),
         (only(1e3, "constant-space", c=0.5), {FAR_C05: REFUTED}),
-        (only(1e3, "constant-space", c=2.0), {FAR_C2: REFUTED, PULLS: REFUTED}),
+        (only(1e3, "constant-space", c=2.0), {BELOW: REFUTED, FAR_C2: REFUTED, PULLS: REFUTED}),
         (only(13000.0, "ucb-m", memory=2, eta=None), {PEAK: REFUTED}),
         (only(13000.0, "ucb-m", memory=100, eta=None), {PEAK: REFUTED}),
         (only(9999.0, "ts-m", memory=100), {ABOVE: PARTLY, FALLS: PARTLY, LOWER: PARTLY}),
