@@ -346,7 +346,7 @@ def test_an_eta_that_is_not_a_number_is_refused(eta: Any) -> None:
 
 @pytest.mark.parametrize("horizon", [0, -1, 2.5, math.nan, math.inf, HUGE])
 def test_a_horizon_that_cannot_be_is_refused(horizon: Any) -> None:
-    with refused(SettingError, ValueError, f"horizon={horizon!r}", "whole number >= 1"):
+    with refused(SettingError, ValueError, f"horizon={horizon!r}", "whole number T >= 1"):
         MOSSM(5, 5, horizon=horizon)
 
 
