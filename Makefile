@@ -51,7 +51,7 @@ test: lint browser
 	$(BIN)/pytest -q -n 2 --dist loadgroup
 
 test-long: $(VENV)/.dev
-	$(BIN)/pytest -q -n 2 -m long
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m long
 
 bench: $(VENV)/.sim
 	$(BIN)/python benchmarks/pulls_per_second.py
