@@ -191,11 +191,17 @@ def test_the_exponential_lies_over_the_tail(index: int) -> None:
             assert mass >= stats.beta.sf(q, 1 + s, 1 + n - s) * (1 - 1e-9)
 
 
-@given(st.integers(1, 10**6), st.floats(0, 1), st.floats(1e-6, 1 - 1e-6))
+@given(st.integers(1, 3000), st.floats(0, 1), st.floats(1e-6, 1 - 1e-6))
 def test_binomial_chances(n: int, share_of_n: float, q: float) -> None:
-    s = float(round(share_of_n * n))
-    expected = float(stats.binom.logpmf(s, n, q))
-    assert math.isclose(log_binomial(n, s, q), expected, rel_tol=1e-9, abs_tol=1e-9)
+    s = round(share_of_n * n)
+    exact = math.log(math.comb(n, s)) + s * math.log(q) + (n - s) * math.log1p(-q)
+    assert math.isclose(log_binomial(n, float(s), q), exact, rel_tol=1e-12, abs_tol=1e-11)
+
+
+@given(st.integers(10**4, 10**9), st.floats(1e-9, 0.5))
+def test_chances_of_one_success_in_very_many_trials(n: int, q: float) -> None:
+    exact = math.log(n * q) + (n - 1) * math.log1p(-q)
+    assert math.isclose(log_binomial(n, 1.0, q), exact, rel_tol=1e-12, abs_tol=1e-6)
 
 
 @given(st.integers(2, 6), st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=60))
