@@ -30,6 +30,7 @@ $(VENV)/.dev: $(VENV)/.sim
 
 paper: $(VENV)/.sim
 	@$(BIN)/handful paper $(if $(RUNS),--runs $(RUNS)) --out report
+	@echo "the report is ready: open report/index.html in a browser"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks stubs

@@ -181,8 +181,11 @@ def test_the_latex_is_balanced_and_plain(folder: Path) -> None:
 def test_a_figure_of_the_page_is_the_same_bytes_again(folder: Path) -> None:
     from handful.paper.report import embedded
 
+    def line(ax: Any) -> None:
+        ax.plot([1, 2])
+
     def panel() -> str:
-        return embedded(figures.Panel("t", "w", lambda ax: ax.plot([1, 2])).alone())  # type: ignore[arg-type]
+        return embedded(figures.Panel("t", "w", line).alone())
 
     assert panel() == panel()
 

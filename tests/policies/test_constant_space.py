@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar
 
 import pytest
 
 import handful
 from handful.errors import SettingError, StateError, UnknownNameError
 from handful.policies.constant_space import ConstantSpace
+from handful.policies.settings import Setting
 from handful.simulation import cell, simulate
 from tests.helpers import drive, refused
 from tests.policies.automata import Coin, Twin, assert_follows
@@ -22,7 +24,7 @@ class Anytime(ConstantSpace):
     """Not told the horizon, even by the simulator."""
 
     name = "anytime-space"
-    settings = {"c": ConstantSpace.settings["c"]}  # noqa: RUF012
+    settings: ClassVar[Mapping[str, Setting]] = {"c": ConstantSpace.settings["c"]}
 
 
 def rounds(order: Iterator[int], K: int, c: float, T: float, flip: Coin) -> Iterator[int]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from handful.policies import MOSSM, TSM, UCBM, PhasedPolicy, Policy
-from handful.policies.base import Setting
+from handful.policies.settings import Setting
 from handful.rng import State, uniform
 from handful.rules import MOSS, THOMPSON, UCB1, BonusRule, DrawRule, IndexRule, Rule
 from handful.simulation import compiled, plan

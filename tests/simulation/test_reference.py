@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 from handful.policies import PhasedPolicy, Policy
-from handful.policies.base import Setting
+from handful.policies.settings import Setting
 from handful.rng import State, beta
 from handful.rules import MOSS, THOMPSON, BonusRule, IndexRule
 from handful.simulation import compiled, plan

@@ -77,8 +77,8 @@ def command(
         if name == CLAIMS:
             _print_claims(claims.judged(results))
         elif _is_table(name):
-            _print_table(name, results)
-    for path in [*drawn, *written]:
+            _print_table(name, results, whole_table=not everything)
+    for path in [*drawn, *reversed(written)]:
         click.echo(path)
 
 
@@ -142,35 +142,36 @@ def _data(name: str, cells: list[Cell], results: Results) -> list[dict[str, Any]
     return [results.at(planned).to_dict() for planned in cells]
 
 
-def _print_table(name: str, results: Results) -> None:
+def _print_table(name: str, results: Results, whole_table: bool) -> None:
+    """A table cell by cell, or, where the report has it, only how well it agrees."""
     experiment = EXPERIMENTS[name]
     assert isinstance(experiment, Table)
     cells = tables.measured(experiment, results)
-    click.echo(
-        f"Table {name.removeprefix('table')}, alpha = {experiment.alpha}: "
-        "regret / 1e5 after 1e6 pulls, mean ± standard error"
-    )
-    rows = [
-        [
-            cell.row,
-            str(cell.memory),
-            cell.instance,
-            f"{cell.published_mean:.2f} ± {cell.published_sem:.3g}",
-            f"{cell.mean:.3f}" + ("" if math.isnan(cell.sem) else f" ± {cell.sem:.3f}"),
-            str(cell.runs),
-            "-" if math.isnan(cell.z) else f"{cell.z:+.1f}",
-        ]
-        for cell in cells
-    ]
-    table(["algorithm", "M", "instance", "printed", "measured", "runs", "z"], rows)
+    title = f"Table {name.removeprefix('table')}, alpha = {experiment.alpha}"
+    if whole_table:
+        click.echo(f"{title}: regret / 1e5 after 1e6 pulls, mean ± standard error")
+        heads = ["algorithm", "M", "instance", "printed", "measured", "runs", "z"]
+        table(heads, [_row(cell) for cell in cells])
     count, within, farthest = tables.agreement(cells)
+    told = "one run has no standard error: give --runs 2 or more to compare"
     if count:
-        click.echo(
-            f"{within} of {count} cells of the paper's algorithms within 3 standard errors; "
-            f"the farthest at {farthest:.1f}\n"
+        told = (
+            f"{within} of {count} cells of the paper's algorithms within 3 standard errors, "
+            f"the farthest at {farthest:.1f}"
         )
-    else:
-        click.echo("one run has no standard error: give --runs 2 or more to compare\n")
+    click.echo(f"{title}: {told}")
+
+
+def _row(cell: tables.TableCell) -> list[str]:
+    return [
+        cell.row,
+        str(cell.memory),
+        cell.instance,
+        f"{cell.published_mean:.2f} ± {cell.published_sem:.3g}",
+        f"{cell.mean:.3f}" + ("" if math.isnan(cell.sem) else f" ± {cell.sem:.3f}"),
+        str(cell.runs),
+        "-" if math.isnan(cell.z) else f"{cell.z:+.1f}",
+    ]
 
 
 def _print_claims(judged: Sequence[Claim]) -> None:

@@ -2,19 +2,16 @@
 
 A policy decides when arms enter and leave the arm memory. A subclass says how it starts, which slot
 to pull, what a reward changes and which slot it vouches for; everything that users meet (labels,
-checks, bytes, tables) is written here, once.
+checks, bytes) is written here, once. `settings.py` has the numbers that a policy takes, `show.py`
+how it is printed.
 """
 
 from __future__ import annotations
 
-import html
-import math
 import reprlib
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
-from numbers import Real
 from struct import Struct
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -26,10 +23,11 @@ from handful.errors import (
     SettingError,
     StateError,
     UnknownArmError,
-    UnknownNameError,
     whole_number,
 )
 from handful.memory import WORDS_PER_SLOT, ArmMemory, check_memory
+from handful.policies.settings import Setting, check_rescale, check_settings
+from handful.policies.show import Row, as_html, as_text
 from handful.policies.state import Reader, seal, unseal
 from handful.reservoir import Reservoir
 from handful.rng import State, stream, words
@@ -40,26 +38,6 @@ _NOTHING_PENDING = 2**32 - 1
 UNBOUNDED = 2**24
 """The capacity of a policy without a memory bound."""
 
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A number that a policy can be given beside arms and memory."""
-
-    default: float
-    summary: str
-    check: Callable[[float], bool]
-    allowed: str
-
-
-def whole_setting(default: float, summary: str, symbol: str) -> Setting:
-    """A setting that is a whole number from 1 on."""
-    return Setting(
-        default, summary, lambda x: 1 <= x <= 2**53 and x == int(x), f"a whole number {symbol} >= 1"
-    )
-
-
-PLANNED = whole_setting(math.nan, "pulls in all", "T")
-"""The horizon, for policies that plan for it."""
 
 ArmsLike: TypeAlias = FiniteArms | Reservoir | int | Iterable[Hashable] | Callable[[int], Hashable]
 """What users give as arms: see `Policy`."""
@@ -102,7 +80,7 @@ class Policy(ABC):
     ) -> None:
         self._arms = self._arms_of(arms)
         self._memory = ArmMemory(self.memory_for(memory, self._arms.n))
-        self._rescale = _check_rescale(rescale)
+        self._rescale = check_rescale(rescale)
         self._values = check_settings(type(self), settings)
         self._seed = seed_word(seed)
         self._rng: State
@@ -360,7 +338,7 @@ class Policy(ABC):
         except ExhaustedError:
             return "(the iterator ended before)"
 
-    def _table(self) -> list[tuple[str, str, str, str, str]]:
+    def _table(self) -> list[Row]:
         pulls = self._memory.pulls
         total = sum(pulls)
         vouched = self._vouch()
@@ -379,27 +357,10 @@ class Policy(ABC):
         return f"{self.pulls} pulls; {self._where()}; {self.memory_words} words of state"
 
     def __repr__(self) -> str:
-        rows = [("", "arm in memory", "pulls", "mean", "share"), *self._table()]
-        wide = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines = [
-            f"{row[0]:<1} {row[1]:<{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]:>{wide[3]}}"
-            f"  {row[4]:>{wide[4]}}".rstrip()
-            for row in rows
-        ]
-        return "\n".join([self._head(), *lines, f"* recommended; {self._foot()}"])
+        return as_text(self._head(), self._table(), self._foot())
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self._table()
-        )
-        heads = "".join(
-            f"<th>{head}</th>" for head in ("", "arm in memory", "pulls", "mean", "share")
-        )
-        return (
-            f"<table><caption>{html.escape(self._head())}<br>{html.escape(self._foot())}</caption>"
-            f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-        )
+        return as_html(self._head(), self._table(), self._foot())
 
 
 def _restored(cls: type[Policy], blob: bytes, arms: ArmsLike) -> Policy:
@@ -417,41 +378,6 @@ def seed_word(seed: int | None) -> int:
 def order_key(seed: int) -> int:
     """The key of the shuffle of a policy with this seed word."""
     return words("order", seed, count=1)[0]
-
-
-def check_settings(policy: type[Policy], given: Mapping[str, float | None]) -> dict[str, float]:
-    """The value of each setting of a policy, defaults filled in; not a number: left open."""
-    for key in given:
-        if key not in policy.settings:
-            raise UnknownNameError(f"setting of {policy.name}", key, policy.settings)
-    values: dict[str, float] = {}
-    for key, setting in policy.settings.items():
-        value = given.get(key)
-        if value is None:
-            values[key] = setting.default
-            continue
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise SettingError(f"{key}={value!r} is not a number")
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number) or not setting.check(number):
-            raise SettingError(f"{key}={value!r} is not allowed: give {setting.allowed}")
-        values[key] = number
-    return values
-
-
-def _check_rescale(rescale: tuple[float, float] | None) -> tuple[float, float] | None:
-    if rescale is None:
-        return None
-    try:
-        lo, hi = (float(end) for end in rescale if not isinstance(end, str | bytes))
-    except (TypeError, ValueError, OverflowError):
-        raise SettingError(f"rescale={rescale!r} is not a pair of numbers (lo, hi)") from None
-    if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi and math.isfinite(hi - lo)):
-        raise SettingError(f"rescale={rescale!r}: give two finite numbers with lo < hi")
-    return lo, hi
 
 
 def _short(label: object) -> str:

@@ -9,8 +9,9 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from handful.policies.base import ArmsLike, Setting, whole_setting
+from handful.policies.base import ArmsLike
 from handful.policies.phased import PhasedPolicy, PooledPolicy
+from handful.policies.settings import Setting, whole_setting
 from handful.rules import MOSS, THOMPSON, UCB1
 
 ETA = Setting(1.0, "scale of the exploration bonus", lambda x: x >= 0.0, "eta >= 0")

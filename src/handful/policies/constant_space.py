@@ -29,7 +29,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.base import Setting, whole_setting
+from handful.policies.settings import Setting, whole_setting
 from handful.rules.base import as_given
 
 # The registers: slots of the arm that gave L, of the champion and of the runner-up; L; 2^-r; arms

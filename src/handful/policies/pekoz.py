@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.base import Setting, whole_setting
+from handful.policies.settings import Setting, whole_setting
 from handful.rules.base import as_given
 
 _PEKOZ = "Pekoz, Journal of Applied Probability 40, 2003; a reconstruction"

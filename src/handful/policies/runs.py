@@ -29,7 +29,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.base import PLANNED, Setting, whole_setting
+from handful.policies.settings import PLANNED, Setting, whole_setting
 
 _HERSCHKORN = (
     "Herschkorn, Pekoz and Ross, Probability in the Engineering and Informational Sciences 10, 1996"

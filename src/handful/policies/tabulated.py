@@ -25,8 +25,8 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.base import PLANNED, Setting
 from handful.policies.runs import BERRY
+from handful.policies.settings import PLANNED, Setting
 
 
 def _m_run_of_two(

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from handful.policies.base import Setting
 from handful.policies.bounded import ALPHA, ETA, HORIZON
 from handful.policies.phased import PhasedPolicy
+from handful.policies.settings import Setting
 from handful.rules import IMED, KL_UCB, MOSS, THOMPSON, UCB1
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from handful.errors import MissingExtraError, SettingError
 from handful.instances import Instance
-from handful.policies.base import Policy, check_settings
+from handful.policies.base import Policy
+from handful.policies.settings import check_settings
 from handful.simulation import oracle
 from handful.simulation.outcome import Outcome, joined
 from handful.simulation.plan import Cell, cell, check_engine, log_grid, whole

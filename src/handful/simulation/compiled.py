@@ -18,9 +18,10 @@ import numpy as np
 
 from handful.errors import EngineError
 from handful.policies.automaton import AutomatonPolicy
-from handful.policies.base import Policy, check_settings, order_key, seed_word
+from handful.policies.base import Policy, order_key, seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import rounds, schedule
+from handful.policies.settings import check_settings
 from handful.rng import stream
 from handful.rules import BonusRule
 from handful.simulation import oracle

@@ -13,8 +13,9 @@ from typing import Any
 from handful.errors import SettingError, UnknownNameError, whole_number
 from handful.instances import Instance, instance
 from handful.policies import POLICIES, policy_class
-from handful.policies.base import Policy, check_settings
+from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
+from handful.policies.settings import check_settings
 
 ENGINES = ("auto", "compiled", "python")
 MAX_HORIZON = 2**53

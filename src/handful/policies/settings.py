@@ -1,0 +1,71 @@
+"""The numbers that a policy can be given beside arms and memory, and their checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from handful.errors import SettingError, UnknownNameError
+
+if TYPE_CHECKING:
+    from handful.policies.base import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A number that a policy can be given beside arms and memory."""
+
+    default: float
+    summary: str
+    check: Callable[[float], bool]
+    allowed: str
+
+
+def whole_setting(default: float, summary: str, symbol: str) -> Setting:
+    """A setting that is a whole number from 1 on."""
+    return Setting(
+        default, summary, lambda x: 1 <= x <= 2**53 and x == int(x), f"a whole number {symbol} >= 1"
+    )
+
+
+PLANNED = whole_setting(math.nan, "pulls in all", "T")
+"""The horizon, for policies that plan for it."""
+
+
+def check_settings(policy: type[Policy], given: Mapping[str, float | None]) -> dict[str, float]:
+    """The value of each setting of a policy, defaults filled in; not a number: left open."""
+    for key in given:
+        if key not in policy.settings:
+            raise UnknownNameError(f"setting of {policy.name}", key, policy.settings)
+    values: dict[str, float] = {}
+    for key, setting in policy.settings.items():
+        value = given.get(key)
+        if value is None:
+            values[key] = setting.default
+            continue
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise SettingError(f"{key}={value!r} is not a number")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number) or not setting.check(number):
+            raise SettingError(f"{key}={value!r} is not allowed: give {setting.allowed}")
+        values[key] = number
+    return values
+
+
+def check_rescale(rescale: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Where rewards lie, as (lo, hi); None: in [0, 1]."""
+    if rescale is None:
+        return None
+    try:
+        lo, hi = (float(end) for end in rescale if not isinstance(end, str | bytes))
+    except (TypeError, ValueError, OverflowError):
+        raise SettingError(f"rescale={rescale!r} is not a pair of numbers (lo, hi)") from None
+    if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi and math.isfinite(hi - lo)):
+        raise SettingError(f"rescale={rescale!r}: give two finite numbers with lo < hi")
+    return lo, hi
