@@ -2,9 +2,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from numba import types as types
+
 __version__: str
 
 class config:  # noqa: N801
     CACHE_DIR: str
 
-def njit(*, nogil: bool = ..., error_model: str = ...) -> Callable[[Callable[..., Any]], Any]: ...
+def njit(
+    *, nogil: bool = ..., error_model: str = ..., _nrt: bool = ...
+) -> Callable[[Callable[..., Any]], Any]: ...

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from handful.simulation import compiled, plan
+from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.oracle import simulate_run
 from handful.simulation.outcome import Outcome, joined
 from handful.simulation.plan import Cell
@@ -23,8 +26,20 @@ def assert_same(one: Outcome, other: Outcome) -> None:
 
 
 def assert_engines_agree(cell: Cell) -> None:
-    """Both engines can run the cell, and do so to the same bits."""
+    """Both engines can run the cell, alone and in a block of lanes, and do so to the same bits."""
     assert compiled.supports(cell)
     grid = plan.log_grid(cell.horizon)
     slow = joined([simulate_run(cell, run, grid) for run in range(cell.runs)])
     assert_same(compiled.simulate_runs(cell, grid, n_jobs=1), slow)
+    if compiled.most_lanes(cell) > 1:
+        block = compiled.simulate_runs(replace(cell, runs=WIDTH + 1), grid, n_jobs=1)
+        assert_same(first(block, cell.runs), slow)
+
+
+def first(outcome: Outcome, runs: int) -> Outcome:
+    """The first runs of an outcome."""
+    return Outcome(
+        outcome.regret[:runs],
+        None if outcome.pulls is None else outcome.pulls[:runs],
+        None if outcome.stays is None else outcome.stays[:runs],
+    )

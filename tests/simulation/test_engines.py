@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handful.simulation import compiled, plan
-from handful.simulation.kernels import jit, phased
+from handful.simulation.kernels import block, jit, phased, step
 from tests.simulation.agree import assert_engines_agree, assert_same
 
 POLICIES = ("ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m")
@@ -141,8 +141,9 @@ def test_regret_never_falls_and_every_pull_is_counted(policy: str) -> None:
 def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels compiled afresh with tables of 64 entries, under names of their own."""
     family = jit.family
-    monkeypatch.setattr(phased, "TABLE", 64)
-    monkeypatch.setattr(phased, "family", lambda *parts: f"table64_{family(*parts)}")
+    monkeypatch.setattr(block, "TABLE", 64)
+    monkeypatch.setattr(step, "TABLE", 64)
+    monkeypatch.setattr(step, "family", lambda *parts: f"table64_{family(*parts)}")
     monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
 
 
@@ -151,7 +152,7 @@ def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("world", ["linear:9", "linear:9+uniform"])
 @pytest.mark.parametrize("memory", [2, 4, 9])
 def test_beyond_the_tables_no_bit_changes(policy: str, world: str, memory: int) -> None:
-    assert len(phased.tables()[0]) == 65
+    assert len(block.space(2, 1).tables.growths) == 65
     assert_engines_agree(plan.cell(policy, world, memory, 9000, runs=1, record=True))
 
 
@@ -159,7 +160,7 @@ def test_beyond_the_tables_no_bit_changes(policy: str, world: str, memory: int) 
 def test_small_tables_and_large_ones_agree_past_both(
     policy: str, request: pytest.FixtureRequest
 ) -> None:
-    horizon = phased.TABLE + 200_000
+    horizon = block.TABLE + 200_000
     cell = plan.cell(policy, "bernoulli:0.6,0.55", 2, horizon, runs=1)
     grid = plan.log_grid(horizon)
     large = compiled.simulate_runs(cell, grid, n_jobs=1)
@@ -214,6 +215,6 @@ def test_an_error_in_a_worker_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) 
     def broken(*given: Any) -> None:
         raise ZeroDivisionError("in a worker")
 
-    monkeypatch.setattr(phased, "phased_kernel", lambda rule: broken)
+    monkeypatch.setattr(phased, "phased_kernel", lambda *made_of: broken)
     with pytest.raises(ZeroDivisionError, match="in a worker"):
         compiled.simulate_runs(plan.cell("ucb-m", "linear:10", 2, 100, runs=4), [100], 2)

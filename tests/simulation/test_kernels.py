@@ -26,7 +26,15 @@ from handful.simulation import sources as source_files
 from handful.simulation.kernels import jit
 from handful.simulation.kernels.exact import plus, times
 from handful.simulation.kernels.jit import kernel
-from handful.simulation.kernels.world import Floats, Ints, Words, World, reward, tape_uniform
+from handful.simulation.kernels.world import (
+    Floats,
+    Ints,
+    Words,
+    World,
+    any_reward,
+    bernoulli_reward,
+    tape_uniform,
+)
 
 thorough = settings(derandomize=True, deadline=None, max_examples=500)
 counts = st.integers(0, 2**53)
@@ -226,8 +234,9 @@ def play_tape(world: World, arms: Ints, tape: Words, state: Words, out: Floats) 
         mean = means.mean_of(world.kind, arms[t], world.n_arms, world.a, world.listed)
         centre = laws.centre_of(world.law, mean, world.spread)
         key = tape[0]
-        out[t, 0] = reward(world.law, arms[t], mean, centre, world.spread, True, key, t, state)
+        out[t, 0] = any_reward(world.law, arms[t], mean, centre, world.spread, True, key, t, state)
         out[t, 1] = tape_uniform(key, t, arms[t])
+        out[t, 2] = bernoulli_reward(0, arms[t], mean, 0.0, 0.0, True, key, t, state)
 
 
 @pytest.mark.parametrize("law", ["bernoulli", "beta", "uniform", "truncnorm"])
@@ -236,13 +245,14 @@ def test_the_compiled_tape_is_the_oracles(law: str, K: int) -> None:
     world = instance(f"linear:{K}+{law}")
     arms = some_arms(world, 500)
     key = rng.words("tape", law, K, count=1)[0]
-    fast = np.empty((len(arms), 2))
+    fast = np.empty((len(arms), 3))
     words = np.zeros(2, dtype=np.uint64)
     tape = np.array([key], dtype=np.uint64)
     kernel(play_tape, "test_tape")(World.of(world), np.array(arms), tape, words, fast)
     for t, arm in enumerate(arms):
         assert fast[t, 0] == world.draw(arm, oracle._tape_state(key, t, arm))
         assert fast[t, 1] == rng.uniform(oracle._tape_state(key, t, arm))
+        assert fast[t, 2] == laws.bernoulli(world.mean(arm), oracle._tape_state(key, t, arm))
 
 
 # The cache.
@@ -337,7 +347,7 @@ from handful.simulation.kernels import phased
 for policy, rule in (("ucb-m", UCB1), ("moss-m", MOSS), ("ts-m", THOMPSON)):
     cell = plan.cell(policy, "linear:10", 2, 1000, runs=1)
     regret = compiled.simulate_runs(cell, [1000], n_jobs=1).regret[0, 0]
-    stats = phased.phased_kernel(rule).stats
+    stats = phased.phased_kernel(rule, True).stats
     print(policy, regret, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

@@ -134,12 +134,12 @@ def test_a_policy_that_is_not_phased_is_for_the_oracle() -> None:
 
 
 def kernel_name(rule: Rule) -> str:
-    kernel: Any = phased.phased_kernel(rule)
+    kernel: Any = phased.phased_kernel(rule, True)
     return str(kernel.py_func.__name__)
 
 
 def test_a_rule_has_one_kernel() -> None:
-    assert phased.phased_kernel(UCB1) is phased.phased_kernel(UCBM.rule)
+    assert phased.phased_kernel(UCB1, True) is phased.phased_kernel(UCBM.rule, True)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class Instance:
     def mean(self, arm: int, key: int = 0) -> float:
         """The mean reward of an arm."""
         if self.endless:
-            return means.reservoir_mean(arm, self.a, self.b, self.top, key)
+            return means.reservoir_mean(arm, self.a, self.b, self.top, key, [0, 0])
         return means.mean_of(self.kind, arm, self.n_arms, self.a, self.listed)
 
     @property

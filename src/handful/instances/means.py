@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handful.rng import GOLDEN, beta, tape_word
+from handful.rng import GOLDEN, State, beta, tape_word
 
 LINEAR = 0
 POWER = 1
@@ -31,9 +31,11 @@ TOP = 0.99
 BOTTOM = 0.01
 
 
-def reservoir_mean(i: int, a: float, b: float, top: float, key: int) -> float:
-    """The mean of arm i of a reservoir."""
-    return top * beta(a, b, [tape_word(key, i, GOLDEN), GOLDEN])
+def reservoir_mean(i: int, a: float, b: float, top: float, key: int, state: State) -> float:
+    """The mean of arm i of a reservoir. `state` is overwritten: a generator of the arm's own."""
+    state[0] = tape_word(key, i, GOLDEN)
+    state[1] = GOLDEN
+    return top * beta(a, b, state)
 
 
 def mean_of(kind: int, i: int, K: int, alpha: float, listed: Sequence[float]) -> float:

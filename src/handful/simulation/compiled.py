@@ -10,13 +10,14 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from itertools import islice
 from pickle import UnpicklingError
 from shutil import rmtree
+from typing import NamedTuple
 
 import numpy as np
 
 from handful.errors import EngineError
+from handful.instances import laws
 from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import Policy, order_key, seed_word
 from handful.policies.phased import PhasedPolicy
@@ -25,8 +26,10 @@ from handful.policies.settings import check_settings
 from handful.rng import stream
 from handful.rules import BonusRule
 from handful.simulation import oracle
-from handful.simulation.kernels import automaton, phased
+from handful.simulation.kernels import automaton, phased, step
+from handful.simulation.kernels.block import empty_memory, space
 from handful.simulation.kernels.jit import CompileError, cache_folder
+from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import Batch, World
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
@@ -38,6 +41,16 @@ _QUICK = 10**5
 """Pulls that are done before anyone could interrupt them; more run in threads."""
 _CHECKED_PULLS = 300
 _CHECKED_MEMORY = 4096
+_WORTH_A_VECTOR = 6
+"""Fewer runs than this are faster one by one than in a block with lanes to spare."""
+
+
+class Block(NamedTuple):
+    """Runs first, ..., first + used - 1, in a block of so many lanes."""
+
+    first: int
+    used: int
+    lanes: int
 
 
 def supports(cell: Cell) -> bool:
@@ -144,19 +157,20 @@ def _run_batch(
     done: int,
 ) -> None:
     counters = np.zeros((workers, 1), dtype=np.int64)
-    start = _kernel(cell)
+    blocks = _blocks(runs, workers, most_lanes(cell))
+    start = _kernel(cell, max(block.lanes for block in blocks))
 
-    def work(worker: int, todo: Iterator[int]) -> None:
+    def work(worker: int, todo: Iterator[Block]) -> None:
         run = start()
         mine = batch._replace(progress=counters[worker])
-        for r in todo:
-            run(r, mine)
+        for block in todo:
+            run(block, mine)
 
     if cell.horizon * runs <= _QUICK and progress is None:
-        work(0, iter(range(runs)))
+        work(0, iter(blocks))
         return
-    # Threads take the next run from one shared iterator; `next` on a range iterator is atomic.
-    todo = iter(range(runs))
+    # Threads take the next block from one shared iterator; `next` on a list iterator is atomic.
+    todo = iter(blocks)
     with ThreadPoolExecutor(workers) as pool:
         futures: set[Future[None]] = {pool.submit(work, w, todo) for w in range(workers)}
         try:
@@ -169,34 +183,65 @@ def _run_batch(
         except BaseException:
             # An interrupt or an error: tell the kernels, drain the queue, then let it through.
             batch.stop[0] = 1
-            for _ in islice(todo, runs):
+            for _ in todo:
                 pass
             raise
 
 
-def _kernel(cell: Cell) -> Callable[[], Callable[[int, Batch], None]]:
-    """What makes, for one thread, the function that runs a run of the cell."""
+def most_lanes(cell: Cell) -> int:
+    """How many runs of the cell go through the schedule together, at most."""
+    if not issubclass(cell.policy, PhasedPolicy):
+        return 1
+    return step.most_lanes(cell.policy.rule, min(cell.memory, cell.instance.n_arms))
+
+
+def _blocks(runs: int, workers: int, most: int) -> list[Block]:
+    """All runs in blocks of whole vectors, none longer than a fair share; a few runs, one by one.
+
+    What a run gives does not depend on the block that it is in.
+    """
+    share = -(-runs // workers)
+    if most == 1 or share < _WORTH_A_VECTOR:
+        return [Block(run, 1, 1) for run in range(runs)]
+    size = min(most, -(-share // WIDTH) * WIDTH)
+    blocks = []
+    for first in range(0, runs, size):
+        used = min(size, runs - first)
+        blocks.append(Block(first, used, -(-used // WIDTH) * WIDTH))
+    return blocks
+
+
+def _kernel(cell: Cell, most: int) -> Callable[[], Callable[[Block, Batch], None]]:
+    """What makes, for one thread, the function that runs a block of runs of the cell."""
     world = World.of(cell.instance)
+    bernoulli = cell.instance.law == laws.BERNOULLI
     if issubclass(cell.policy, AutomatonPolicy):
-        automatic = automaton.automaton_kernel(cell.policy.automaton)
+        known = cell.policy.automaton
+        automatic = automaton.automaton_kernel(known, bernoulli)
         values = check_settings(cell.policy, cell.policy_settings())
         horizon = values.get("horizon", math.nan)
         parameters = np.array([*values.values()], dtype=np.float64)
         endless = cell.policy.endless
 
-        def start_automaton() -> Callable[[int, Batch], None]:
-            return lambda r, batch: automatic(
-                r, cell.memory, horizon, parameters, endless, world, batch
-            )
+        def start_automaton() -> Callable[[Block, Batch], None]:
+            memory = empty_memory(cell.memory)
+            registers = np.zeros(known.registers)
+            states = np.zeros((2, 2), dtype=np.uint64)
+            return lambda block, batch: automatic(
+                block.first, cell.memory, horizon, parameters, endless, world, batch,
+                memory, registers, *states,
+            )  # fmt: skip
 
         return start_automaton
     assert issubclass(cell.policy, PhasedPolicy)
-    phases = phased.phased_kernel(cell.policy.rule)
+    phases = phased.phased_kernel(cell.policy.rule, bernoulli)
     eta, told, shape = _eta(cell), _horizon(cell), _shape(cell)
 
-    def start_phases() -> Callable[[int, Batch], None]:
-        tables = phased.tables()
-        return lambda r, batch: phases(r, cell.memory, eta, told, *shape, world, batch, *tables)
+    def start_phases() -> Callable[[Block, Batch], None]:
+        mine = space(_slots(cell), most)
+        return lambda block, batch: phases(
+            *block, cell.memory, eta, told, *shape, world, batch, mine
+        )
 
     return start_phases
 
@@ -221,9 +266,7 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
     n = len(runs)
     seeds = [seed_word(policy_seed(cell.seed, cell.id, run)) for run in runs]
     stays = _stays(cell) if cell.record else 0
-    slots = cell.memory
-    if issubclass(cell.policy, PhasedPolicy):
-        slots = phased.slots(world.n_arms, cell.memory, *_shape(cell), cell.horizon)
+    slots = _slots(cell)
     return Batch(
         choices=np.array([stream("choices", seed) for seed in seeds], dtype=np.uint64),
         rewards=np.array([reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64),
@@ -243,6 +286,13 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
         progress=np.zeros(1, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),
     )
+
+
+def _slots(cell: Cell) -> int:
+    """The most arms that are in memory at once."""
+    if not issubclass(cell.policy, PhasedPolicy):
+        return cell.memory
+    return phased.slots(cell.instance.n_arms, cell.memory, *_shape(cell), cell.horizon)
 
 
 def _stays(cell: Cell) -> int:

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-import numpy as np
-
 from handful import shuffle
-from handful.instances import laws
 from handful.policies.automaton import NEXT, Automaton
 from handful.policies.schedule import round_key
+from handful.simulation.kernels.block import Memory
 from handful.simulation.kernels.exact import plus, plus_all, times
 from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.world import (
     Batch,
     Floats,
-    Ints,
+    Words,
     World,
     as_int,
     as_word,
     grid_of,
     mean_in,
-    reward,
+    reward_law,
 )
 
 use(round_key)
@@ -32,29 +30,31 @@ CHUNK = 2**20
 
 
 @cache
-def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
+def automaton_kernel(automaton: Automaton, bernoulli: bool) -> Callable[..., None]:
     """The kernel of run r of a policy with this automaton."""
     step = use(automaton.step)
     credit = use(automaton.credit)
     registers = automaton.registers
     clairvoyant = automaton.clairvoyant
+    reward, centre_of = reward_law(bernoulli)
 
     def run(
-        r: int, M: int, horizon: float, p: Floats, endless: bool, world: World, batch: Batch
-    ) -> None:
+        r: int, M: int, horizon: float, p: Floats, endless: bool, world: World, batch: Batch,
+        memory: Memory, reg: Floats, state: Words, scratch: Words,
+    ) -> None:  # fmt: skip
         K = world.n_arms
         T = batch.grid[-1]
         key = batch.order[r]
         k, rows, columns, rounds = grid_of(K)
-        arms: Ints = np.full(M, -1, dtype=np.int64)
-        mus = np.zeros(M)
-        centres = np.zeros(M)
-        gaps = np.zeros(M)
-        n: Ints = np.zeros(M, dtype=np.int64)
-        s: Floats = np.zeros(M)
-        reg: Floats = np.zeros(registers)
-        state = np.zeros(2, dtype=np.uint64)
-        state[:] = batch.rewards[r]
+        arms, mus, centres, gaps, n, s, _, _ = memory
+        for i in range(M):
+            arms[i] = -1
+            n[i] = 0
+            s[i] = 0.0
+        for i in range(registers):
+            reg[i] = 0.0
+        state[0] = batch.rewards[r, 0]
+        state[1] = batch.rewards[r, 1]
         choices = batch.choices[r]
         tape = batch.tape[r]
         high = 0.0
@@ -80,8 +80,8 @@ def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
                     if batch.pulls.shape[1] > 0 and n[slot] > 0:
                         batch.pulls[r, arms[slot]] += n[slot]
                     arms[slot] = arm
-                    mus[slot] = mean_in(world, arm, batch.arms[r])
-                    centres[slot] = laws.centre_of(world.law, mus[slot], world.spread)
+                    mus[slot] = mean_in(world, arm, batch.arms[r], scratch)
+                    centres[slot] = centre_of(world.law, mus[slot], world.spread)
                     gaps[slot] = world.best_mean - mus[slot]
                     n[slot] = 0
                     s[slot] = 0.0
@@ -107,6 +107,5 @@ def automaton_kernel(automaton: Automaton) -> Callable[..., None]:
                 if n[i] > 0:
                     batch.pulls[r, arms[i]] += n[i]
 
-    return kernel(
-        run, family("automaton", automaton.name, automaton.step, automaton.credit, clairvoyant)
-    )
+    kind = "automaton_bernoulli" if bernoulli else "automaton_any_law"
+    return kernel(run, family(kind, automaton.name, automaton.step, automaton.credit, clairvoyant))

@@ -78,7 +78,7 @@ def named(function: F, role: str, kin: str) -> F:
 def kernel(function: F, kin: str) -> F:
     """Compile a function at its first call, or take it from the cache. `kin` as from `family`."""
     function.__name__ = function.__qualname__ = f"kernel_{kin}"
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled = numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
     folder = cache_folder() / kin
     if not kin.startswith(_OWN) and _can_write(folder):
         before = numba.config.CACHE_DIR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ Ints: TypeAlias = Any
 Words: TypeAlias = Any
 as_word: Any = np.uint64
 as_int: Any = np.int64
+as_float: Any = np.float64
 
 for _function in (
     rng.mix,
@@ -103,10 +105,10 @@ class Batch(NamedTuple):
 
 
 @use
-def mean_in(world: World, arm: int, key: int) -> float:
-    """The mean of an arm in the run with this key."""
+def mean_in(world: World, arm: int, key: int, state: Words) -> float:
+    """The mean of an arm in the run with this key; `state` is overwritten."""
     if world.kind == means.RESERVOIR:
-        return means.reservoir_mean(as_word(arm), world.a, world.b, world.top, key)
+        return means.reservoir_mean(as_word(arm), world.a, world.b, world.top, key, state)
     return means.mean_of(world.kind, arm, world.n_arms, world.a, world.listed)
 
 
@@ -125,15 +127,36 @@ def tape_uniform(key: int, t: int, arm: int) -> float:
 
 
 @use
-def reward(
+def bernoulli_reward(
     law: int, arm: int, mean: float, centre: float, spread: float,
     on_tape: bool, key: int, t: int, state: Any,
 ) -> float:  # fmt: skip
-    """The reward of an arm at pull t (from 0): from the tape, or the stream's next."""
+    """The Bernoulli reward of an arm at pull t (from 0): from the tape, or the stream's next."""
+    if on_tape:
+        return 1.0 if tape_uniform(key, t, arm) < mean else 0.0
+    return laws.bernoulli(mean, state)
+
+
+@use
+def any_reward(
+    law: int, arm: int, mean: float, centre: float, spread: float,
+    on_tape: bool, key: int, t: int, state: Any,
+) -> float:  # fmt: skip
+    """The reward of an arm at pull t, of any law."""
     if on_tape:
         state[0] = rng.tape_word(key, as_word(t), as_word(arm))
         state[1] = as_word(rng.GOLDEN)
-    # Straight to the commonest law: a call of `draw` costs more than all else in a pull.
-    if law == laws.BERNOULLI:
-        return laws.bernoulli(mean, state)
     return laws.draw(law, mean, centre, spread, state)
+
+
+@use
+def no_centre(law: int, mean: float, spread: float) -> float:
+    """The centre of laws that have none."""
+    return 0.0
+
+
+def reward_law(bernoulli: bool) -> tuple[Callable[..., float], Callable[..., float]]:
+    """How a kernel draws rewards and finds centres: Bernoulli's is much the quicker to compile."""
+    if bernoulli:
+        return bernoulli_reward, no_centre
+    return any_reward, laws.centre_of

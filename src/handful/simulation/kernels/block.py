@@ -1,0 +1,122 @@
+"""What segments work on: the memory of a block of runs, their random numbers, and tables.
+
+A block is L runs that walk the schedule in lockstep, one run a lane. What belongs to slot i of lane
+l stands at i * L + l; a block of one run is simply a list of slots.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from handful.simulation.kernels.world import Floats, Ints, Words
+
+TABLE = 2**20
+"""Entries of a table; what lies beyond is computed when needed."""
+AHEAD = 32
+"""Pulls whose random numbers are drawn together."""
+
+
+class Memory(NamedTuple):
+    """The arms in memory, what is true of them, and what their runs know of them.
+
+    `hat` and `wide` are scratch of the segment: for scores, the mean and the factor of the bonus.
+    """
+
+    arms: Ints
+    mus: Floats
+    centres: Floats
+    gaps: Floats
+    n: Ints
+    s: Floats
+    hat: Floats
+    wide: Floats
+
+
+class Luck(NamedTuple):
+    """Where choices and rewards come from: positions of L generators, then their L steps."""
+
+    choices: Words
+    rewards: Words
+    tape: Words
+    on_tape: bool
+    law: int
+    spread: float
+
+
+class Tables(NamedTuple):
+    """Growth by t and width by n, how far each is filled, and for which b and m the width is."""
+
+    growths: Floats
+    widths: Floats
+    marks: Ints
+
+
+class Walk(NamedTuple):
+    """Where each lane is in the schedule: its run, shuffle, incumbent, and regret as a pair."""
+
+    runs: Ints
+    keys: Words
+    starts: Ints
+    incumbents: Ints
+    high: Floats
+    low: Floats
+
+
+class Scratch(NamedTuple):
+    """For a segment to use as it likes: a slot and a generator for each lane, uniform numbers."""
+
+    best: Ints
+    state: Words
+    uniforms: Floats
+
+
+class Space(NamedTuple):
+    """All that a kernel writes to besides its results.
+
+    Kernels themselves allocate nothing, so that they are compiled without reference counts: quicker
+    to compile, and quicker.
+    """
+
+    memory: Memory
+    choices: Words
+    rewards: Words
+    tape: Words
+    walk: Walk
+    scratch: Scratch
+    tables: Tables
+
+
+def empty_memory(slots: int) -> Memory:
+    """A memory of so many slots."""
+    return Memory(
+        arms=np.zeros(slots, dtype=np.int64),
+        mus=np.zeros(slots),
+        centres=np.zeros(slots),
+        gaps=np.zeros(slots),
+        n=np.zeros(slots, dtype=np.int64),
+        s=np.zeros(slots),
+        hat=np.zeros(slots),
+        wide=np.zeros(slots),
+    )
+
+
+def space(slots: int, lanes: int) -> Space:
+    """The space of one thread that runs blocks of up to so many lanes and slots."""
+
+    def ints(size: int) -> Ints:
+        return np.zeros(size, dtype=np.int64)
+
+    def words(size: int) -> Words:
+        return np.zeros(size, dtype=np.uint64)
+
+    return Space(
+        empty_memory(slots * lanes),
+        words(2 * lanes),
+        words(2 * lanes),
+        words(lanes),
+        Walk(ints(lanes), words(lanes), ints(lanes), ints(lanes), np.zeros(lanes), np.zeros(lanes)),
+        Scratch(ints(lanes), words(2), np.zeros(AHEAD * lanes)),
+        Tables(np.empty(TABLE + 1), np.empty(TABLE + 1), ints(4)),
+    )

@@ -1,0 +1,377 @@
+"""Segments that go pull by pull and make the very choices of the policy itself.
+
+`_of_bonus` serves rules of the form mean + growth width, both factors tabulated as they are needed
+(an entry is the rule's own value, so no bit of a score changes), in three loops: for a block of
+runs, for one run, and for one run with two arms and Bernoulli rewards. `_of_index` serves any rule
+by calling its score, `_of_draws` those that pick the highest of random draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from handful import rng
+from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule, Rule
+from handful.rules.base import LeaderScore
+from handful.simulation.kernels.block import AHEAD, TABLE, Luck, Memory, Scratch, Tables
+from handful.simulation.kernels.jit import family, named, use
+from handful.simulation.kernels.lanes import WIDTH, best_slots
+from handful.simulation.kernels.world import (
+    Floats,
+    Ints,
+    Words,
+    as_float,
+    as_word,
+    reward_law,
+    tape_uniform,
+)
+
+Segment: TypeAlias = Callable[..., None]
+"""segment(until, t, clock, m, L, b, eta, memory, luck, scratch, tables): pulls t, ..., until - 1
+of a sub-phase with m arms in memory and a budget of b; `clock` is t from the start of the run."""
+
+
+def segment(rule: Rule, bernoulli: bool) -> tuple[Segment, str]:
+    """The segment of a rule, for Bernoulli rewards or any, and the family name of its kernel."""
+    law = "bernoulli" if bernoulli else "any_law"
+    if isinstance(rule, BonusRule):
+        kin = family(f"bonus_{law}", rule.name, rule.growth, rule.width, rule.width_uses_budget)
+        return _of_bonus(rule, kin, bernoulli), kin
+    if isinstance(rule, DrawRule):
+        kin = family(f"draws_{law}", rule.name, rule.prepare, rule.pick, rule.credit)
+        return _of_draws(rule, kin, bernoulli), kin
+    kind = "leader" if isinstance(rule, LeaderRule) else "index"
+    kin = family(f"{kind}_{law}", rule.name, rule.score, rule.credit, rule.tries_each_first)
+    return _of_index(rule, kin, bernoulli), kin
+
+
+def most_lanes(rule: Rule, m: int) -> int:
+    """How many lanes a block has at most: what stays in the fastest cache."""
+    if not isinstance(rule, BonusRule):
+        return 1
+    return WIDTH if m > 32 else 2 * WIDTH
+
+
+def _of_bonus(rule: BonusRule, kin: str, bernoulli: bool) -> Segment:
+    growth = use(rule.growth)
+    width = use(rule.width)
+    uses_budget = rule.width_uses_budget
+    block = _bonus_block(rule, kin, bernoulli)
+    single = _bonus_single(rule, kin, bernoulli)
+    pair = _bernoulli_pair(rule, kin)
+
+    def segment(
+        until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+        memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
+    ) -> None:  # fmt: skip
+        growths, widths, marks = tables
+        filled = marks[0]
+        for u in range(filled + 1, min(until, TABLE) + 1):
+            growths[u] = growth(u, eta)
+            marks[0] = u
+        if uses_budget and (marks[2] != b or marks[3] != m):
+            marks[1] = 0
+            marks[2] = b
+            marks[3] = m
+        if L > 1:
+            known = marks[1]
+            for c in range(known + 1, min(until, TABLE) + 1):
+                widths[c] = width(c, b, m)
+                marks[1] = c
+            block(until, t, clock, m, L, b, eta, memory, luck, scratch, tables)
+            return
+        if m == 2 and bernoulli:
+            if t < m:
+                single(min(m, until), t, clock, m, b, eta, memory, luck, scratch, tables)
+                clock += min(m, until) - t
+                t = min(m, until)
+            pair(until, t, clock, b, eta, memory, luck, scratch, tables)
+        else:
+            single(until, t, clock, m, b, eta, memory, luck, scratch, tables)
+
+    return named(segment, "segment", kin)
+
+
+def _bonus_block(rule: BonusRule, kin: str, bernoulli: bool) -> Callable[..., None]:
+    """Many runs in lockstep. What a run does never waits for what another does."""
+    growth = use(rule.growth)
+    width = use(rule.width)
+    reward, _ = reward_law(bernoulli)
+
+    def block(
+        until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+        memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
+    ) -> None:  # fmt: skip
+        growths, widths, _ = tables
+        n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
+        best, state, uniforms = scratch
+        quick = bernoulli and until <= TABLE
+        drawn = t
+        while t < until:
+            if t < m:
+                for lane in range(L):
+                    best[lane] = t
+            else:
+                g = growths[t] if t <= TABLE else growth(t, eta)
+                best_slots(hat, wide, L, m, g, best)
+            if quick:
+                row = t % AHEAD * L
+                if luck.on_tape:
+                    tape_uniforms(uniforms, row, L, clock, best, memory.arms, luck.tape)
+                elif t >= drawn:
+                    drawn = min(until, t - t % AHEAD + AHEAD)
+                    draw_uniforms(uniforms, row, (drawn - t) * L, L, luck.rewards)
+                update_lanes(uniforms, row, L, best, memory, widths)
+            else:
+                for lane in range(L):
+                    i = best[lane] * L + lane
+                    n[i] += 1
+                    state[0] = luck.rewards[lane]
+                    state[1] = luck.rewards[L + lane]
+                    s[i] += reward(
+                        luck.law, memory.arms[i], memory.mus[i], memory.centres[i], luck.spread,
+                        luck.on_tape, luck.tape[lane], clock, state,
+                    )  # fmt: skip
+                    luck.rewards[lane] = state[0]
+                    hat[i] = s[i] / n[i]
+                    wide[i] = widths[n[i]] if n[i] <= TABLE else width(n[i], b, m)
+            t += 1
+            clock += 1
+
+    return named(block, "block", kin)
+
+
+@use
+def draw_uniforms(uniforms: Floats, row: int, count: int, L: int, rewards: Words) -> None:
+    """The next uniform numbers of all lanes, for several pulls."""
+    positions = rewards[:L]
+    steps = rewards[L:]
+    for start in range(row, row + count, L):
+        for lane in range(L):
+            position = (positions[lane] + steps[lane]) & rng.MASK
+            positions[lane] = position
+            uniforms[start + lane] = rng.unit(rng.mix(position))
+
+
+@use
+def tape_uniforms(
+    uniforms: Floats, row: int, L: int, clock: int, best: Ints, arms: Ints, tape: Words
+) -> None:
+    """The uniform numbers in the cells of the tapes of all lanes, for one pull."""
+    for lane in range(L):
+        uniforms[row + lane] = tape_uniform(tape[lane], clock, arms[best[lane] * L + lane])
+
+
+@use
+def update_lanes(
+    uniforms: Floats, row: int, L: int, best: Ints, memory: Memory, widths: Floats
+) -> None:
+    """Credit a Bernoulli reward to the chosen slot of each lane."""
+    n, s, mus, hat, wide = memory.n, memory.s, memory.mus, memory.hat, memory.wide
+    lanes = as_word(L)
+    for lane in range(L):
+        # Unsigned, so that an index needs no look at its sign.
+        i = as_word(best[lane]) * lanes + as_word(lane)
+        c = n[i] + 1
+        n[i] = c
+        x = s[i] + as_float(uniforms[as_word(row + lane)] < mus[i])
+        s[i] = x
+        hat[i] = x / c
+        wide[i] = widths[as_word(c)]
+
+
+def _bonus_single(rule: BonusRule, kin: str, bernoulli: bool) -> Callable[..., None]:
+    """One run."""
+    growth = use(rule.growth)
+    width = use(rule.width)
+    reward, _ = reward_law(bernoulli)
+
+    def single(
+        until: int, t: int, clock: int, m: int, b: int, eta: float,
+        memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
+    ) -> None:  # fmt: skip
+        growths, widths, marks = tables
+        n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
+        known = marks[1]
+        while t < until:
+            best = t
+            if t >= m:
+                g = growths[t] if t <= TABLE else growth(t, eta)
+                best = 0
+                best_score = hat[0] + g * wide[0]
+                for i in range(1, m):
+                    score = hat[i] + g * wide[i]
+                    if score > best_score:
+                        best_score = score
+                        best = i
+            x = reward(
+                luck.law, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
+                luck.on_tape, luck.tape[0], clock, luck.rewards,
+            )  # fmt: skip
+            n[best] += 1
+            s[best] += x
+            c = n[best]
+            hat[best] = s[best] / c
+            if c <= TABLE:
+                while known < c:
+                    known += 1
+                    widths[known] = width(known, b, m)
+                wide[best] = widths[c]
+            else:
+                wide[best] = width(c, b, m)
+            t += 1
+            clock += 1
+        marks[1] = known
+
+    return named(single, "single", kin)
+
+
+def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., None]:
+    """One run, two arms that were pulled, and Bernoulli rewards, all in registers.
+
+    The branch on the better arm lets the processor run ahead on its guess of the choice; with the
+    statistics in arrays every pull would wait for the division of the one before (8x slower).
+    """
+    growth = use(rule.growth)
+    width = use(rule.width)
+
+    def pair(
+        until: int, t: int, clock: int, b: int, eta: float,
+        memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
+    ) -> None:  # fmt: skip
+        growths, widths, marks = tables
+        n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
+        position, step = luck.rewards
+        on_tape = luck.on_tape
+        tape = luck.tape[0]
+        known = marks[1]
+        n0, n1 = n[0], n[1]
+        s0, s1 = s[0], s[1]
+        hat0, hat1 = hat[0], hat[1]
+        wide0, wide1 = wide[0], wide[1]
+        mu0, mu1 = memory.mus[0], memory.mus[1]
+        arm0, arm1 = memory.arms[0], memory.arms[1]
+        while t < until:
+            g = growths[t] if t <= TABLE else growth(t, eta)
+            u = 0.0
+            if not on_tape:
+                position = (position + step) & rng.MASK
+                u = rng.unit(rng.mix(position))
+            if hat1 + g * wide1 > hat0 + g * wide0:
+                if on_tape:
+                    u = tape_uniform(tape, clock, arm1)
+                if u < mu1:
+                    s1 += 1.0
+                n1 += 1
+                hat1 = s1 / n1
+                if n1 <= TABLE:
+                    if n1 > known:
+                        known = n1
+                        widths[n1] = width(n1, b, 2)
+                    wide1 = widths[n1]
+                else:
+                    wide1 = width(n1, b, 2)
+            else:
+                if on_tape:
+                    u = tape_uniform(tape, clock, arm0)
+                if u < mu0:
+                    s0 += 1.0
+                n0 += 1
+                hat0 = s0 / n0
+                if n0 <= TABLE:
+                    if n0 > known:
+                        known = n0
+                        widths[n0] = width(n0, b, 2)
+                    wide0 = widths[n0]
+                else:
+                    wide0 = width(n0, b, 2)
+            t += 1
+            clock += 1
+        luck.rewards[0] = position
+        n[0], n[1] = n0, n1
+        s[0], s[1] = s0, s1
+        hat[0], hat[1] = hat0, hat1
+        wide[0], wide[1] = wide0, wide1
+        marks[1] = known
+
+    return named(pair, "pair", kin)
+
+
+def _of_index(rule: IndexRule | LeaderRule, kin: str, bernoulli: bool) -> Segment:
+    credit = use(rule.credit)
+    reward, _ = reward_law(bernoulli)
+    tries_each_first = rule.tries_each_first
+    score_of = use(rule.score) if isinstance(rule, LeaderRule) else _without_top(rule, kin)
+
+    def segment(
+        until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+        memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
+    ) -> None:  # fmt: skip
+        n, s, hat = memory.n, memory.s, memory.hat
+        choices = luck.choices
+        while t < until:
+            best = t
+            if t >= m or not tries_each_first:
+                budget = b if b > 0 else max(1, t)
+                top = hat[0]
+                for i in range(1, m):
+                    top = max(top, hat[i])
+                best = 0
+                best_score = score_of(n[0], s[0], top, t, budget, m, eta, choices)
+                for i in range(1, m):
+                    score = score_of(n[i], s[i], top, t, budget, m, eta, choices)
+                    if score > best_score:
+                        best_score = score
+                        best = i
+            x = reward(
+                luck.law, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
+                luck.on_tape, luck.tape[0], clock, luck.rewards,
+            )  # fmt: skip
+            n[best] += 1
+            s[best] += credit(x, choices)
+            hat[best] = s[best] / n[best]
+            t += 1
+            clock += 1
+
+    return named(segment, "segment", kin)
+
+
+def _of_draws(rule: DrawRule, kin: str, bernoulli: bool) -> Segment:
+    prepare = use(rule.prepare)
+    pick = use(rule.pick)
+    credit = use(rule.credit)
+    reward, _ = reward_law(bernoulli)
+
+    def segment(
+        until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+        memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
+    ) -> None:  # fmt: skip
+        n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
+        choices = luck.choices
+        leader, q, none = prepare(n, s, m, hat, wide, -1, 0, 0.0, 0.0)
+        while t < until:
+            best = pick(n, s, m, wide, leader, q, none, choices)
+            x = reward(
+                luck.law, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
+                luck.on_tape, luck.tape[0], clock, luck.rewards,
+            )  # fmt: skip
+            n[best] += 1
+            s[best] += credit(x, choices)
+            leader, q, none = prepare(n, s, m, hat, wide, best, leader, q, none)
+            t += 1
+            clock += 1
+
+    return named(segment, "segment", kin)
+
+
+def _without_top(rule: IndexRule, kin: str) -> LeaderScore:
+    """An index rule's score in the form of a leader rule's: it does not look at the top."""
+    score_of = use(rule.score)
+
+    def score(
+        n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: Words
+    ) -> float:
+        return score_of(n, s, t, b, m, eta, rng)
+
+    return named(score, "score", kin)
