@@ -51,7 +51,7 @@ def positive_uniform(state: State) -> float:
 
 def tape_word(key: int, t: int, a: int) -> int:
     """Cell (t, a) of the reward tape `key`: a hash, so a tape of any size takes no memory."""
-    return mix((mix((key + t * GOLDEN) & MASK) + a * ODD) & MASK)
+    return mix((mix((key + (t * GOLDEN & MASK)) & MASK) + (a * ODD & MASK)) & MASK)
 
 
 def normal(state: State) -> float:

@@ -5,8 +5,9 @@ import random
 
 import pytest
 
+from handful.binomial import kl
 from handful.rules import IMED, KL_UCB
-from handful.rules.kl import kl, kl_upper
+from handful.rules.kl import kl_upper
 
 RNG = [1, 3]
 

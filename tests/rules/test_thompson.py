@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import math
-import random
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from handful.binomial import log_binomial
 from handful.rng import State, stream
 from handful.rules import THOMPSON, choose, thompson
-from handful.rules.thompson import draw, log_binomial, pick, prepare, tail, trial
+from handful.rules.thompson import draw, pick, prepare, tail, trial
 from handful.simulation.kernels import world  # noqa: F401  (lets Numba call the generator)
 from handful.simulation.kernels.jit import family, kernel, use
-from tests.fit import LEVEL, follows, share
+from tests.fit import follows, share
+from tests.posteriors import Record, random_record, win_chances, wins_fit
 
 # Each test of fit has the false-alarm rate of tests/fit.py, 1e-5; there are 57 here, so a right
 # rule would fail this file for less than 6 seeds in 10,000.
@@ -80,70 +80,15 @@ def test_an_arm_is_chosen_as_often_as_it_is_the_best_of_the_posterior(
     assert share(firsts, DRAWS, chance)
 
 
-Record = tuple[list[int], list[float]]
-
-
-def random_record(index: int) -> Record:
-    """Statistics such as a memory of 2 to 30 arms has: few pulls or many, close or far apart."""
-    dice = random.Random(index)
-    m = dice.choice([2, 2, 3, 5, 10, 30])
-    centre, spread = dice.random(), 10 ** dice.uniform(-3, 0)
-    pulls, sums = [], []
-    for _ in range(m):
-        n = int(10 ** dice.uniform(-0.3, 5))
-        p = min(1.0, max(0.0, centre + spread * dice.uniform(-1, 1)))
-        pulls.append(n)
-        sums.append(float(sum(dice.random() < p for _ in range(n)) if n < 100 else round(n * p)))
-    return pulls, sums
-
-
-def win_chances(pulls: list[int], sums: list[float]) -> list[float]:
-    """P(X_i > all others) by quadrature, in steps that no posterior is narrower than."""
-    posteriors = [stats.beta(1 + s, 1 + n - s) for n, s in zip(pulls, sums, strict=True)]
-    edges = sorted(
-        {0.0, 1.0, *(float(p.ppf(x)) for p in posteriors for x in np.linspace(1e-6, 1 - 1e-6, 9))}
-    )
-    fine = np.unique(np.concatenate([np.linspace(a, b, 129) for a, b in pairwise(edges)]))
-    cdfs = np.array([p.cdf(fine) for p in posteriors])
-    chances = []
-    for i, posterior in enumerate(posteriors):
-        others = np.prod(np.delete(cdfs, i, axis=0), axis=0)
-        chances.append(float(np.trapezoid(posterior.pdf(fine) * others, fine)))
-    return chances
-
-
-def wins_fit(counts: list[int], chances: list[float]) -> bool:
-    """Chi-square, cells with less than 5 expected wins taken together."""
-    total = sum(counts)
-    assert abs(sum(chances) - 1) < 1e-4
-    pairs = [(c, p * total / sum(chances)) for c, p in zip(counts, chances, strict=True)]
-    large = [(c, e) for c, e in pairs if e >= 5]
-    rest = (sum(c for c, e in pairs if e < 5), sum(e for _, e in pairs if e < 5))
-    if rest[1] >= 5:
-        large.append(rest)
-    elif rest[0] > 5 + 12:  # P(Poisson(5) > 17) < LEVEL
-        return False
-    if len(large) < 2:
-        return True
-    observed, expected = (np.array(column, dtype=float) for column in zip(*large, strict=True))
-    return (
-        float(stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue) > LEVEL
-    )
-
-
 use(prepare)
 use(pick)
 
 
-def count_wins(n: Any, s: Any, draws: int, rng: Any) -> Any:
+def count_wins(n: Any, s: Any, draws: int, rng: Any, means: Any, tails: Any, wins: Any) -> None:
     m = n.size
-    wins = np.zeros(m, dtype=np.int64)
-    means: Any = np.zeros(m)
-    tails: Any = np.zeros(m)
     leader, q, none = prepare(n, s, m, means, tails, -1, 0, 0.0, 0.0)
     for _ in range(draws):
         wins[pick(n, s, m, tails, leader, q, none, rng)] += 1
-    return wins
 
 
 count_wins = kernel(count_wins, family("test", "wins", count_wins))
@@ -153,8 +98,10 @@ count_wins = kernel(count_wins, family("test", "wins", count_wins))
 def test_an_arm_is_picked_with_the_chance_that_its_draw_is_the_highest(index: int) -> None:
     pulls, sums = random_record(index)
     state = np.array(stream("wins", index), dtype=np.uint64)
-    counts = count_wins(np.array(pulls), np.array(sums), 400_000, state)
-    assert wins_fit(counts.tolist(), win_chances(pulls, sums)), (pulls, sums)
+    means, tails = np.zeros(len(pulls)), np.zeros(len(pulls))
+    wins = np.zeros(len(pulls), dtype=np.int64)
+    count_wins(np.array(pulls), np.array(sums), 400_000, state, means, tails, wins)
+    assert wins_fit(wins.tolist(), win_chances(pulls, sums)), (pulls, sums)
 
 
 NEAR: Record = ([400] * 6, [240.0, *[208.0] * 5])

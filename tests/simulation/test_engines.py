@@ -175,10 +175,10 @@ def test_a_kernel_that_is_told_to_stop_ends_early() -> None:
     cell = plan.cell("ucb-m", "linear:10", 2, 10_000, runs=1)
     batch = compiled._batch(cell, plan.log_grid(10_000), range(1))
     batch.stop[0] = 1
-    compiled._run_batch(cell, batch, 1, 1, None, 0)
+    compiled._run_batch(cell, batch, 1, 1, None, 0, False)
     assert batch.regret[0, -1] == 0.0
     batch.stop[0] = 0
-    compiled._run_batch(cell, batch, 1, 1, None, 0)
+    compiled._run_batch(cell, batch, 1, 1, None, 0, False)
     assert batch.regret[0, -1] > 0.0
 
 

@@ -121,8 +121,8 @@ def test_a_wrong_kernel_is_caught_when_it_is_loaded(monkeypatch: pytest.MonkeyPa
 
     right = phased.phased_kernel
 
-    def swapped(rule: object, bernoulli: bool) -> Callable[..., None]:
-        return right(POLICIES["ucb-m"].rule, bernoulli)  # type: ignore[attr-defined]
+    def swapped(rule: object, *flags: bool) -> Callable[..., None]:
+        return right(POLICIES["ucb-m"].rule, *flags)  # type: ignore[attr-defined]
 
     monkeypatch.setattr(phased, "phased_kernel", swapped)
     with pytest.raises(EngineError, match="does not make the choices"):

@@ -43,7 +43,8 @@ from handful.simulation.plan import ENGINES, parse_policy
 @click.option("--rho", type=float, help="Also report the regret to the best share rho of the arms.")
 @click.option(
     "--engine", type=click.Choice(ENGINES), default="auto", show_default=True,
-    help="python: the policy object itself, pull by pull; compiled: the same choices, much faster.",
+    help="python: the policy object itself, pull by pull; compiled: the same choices, much faster; "
+    "skip: the same law, faster still where pulls cannot change a decision.",
 )  # fmt: skip
 @click.option("--tape", is_flag=True, help="The same reward tape for all policies.")
 @click.option("--record", is_flag=True, help="Keep which arms were in memory when (in --out).")

@@ -17,6 +17,12 @@ that it has, and is pulled there. The simulator compiles the same function.
 Most of these rules are made for successes and failures, so a reward in (0, 1) counts as a Bernoulli
 trial; an automaton with another `credit` sees it as it is.
 
+Much of what a step does is to go on. An automaton may say so, for simulations that skip:
+
+    calm(slot, i, K, n, s, reg, T, p) -> (pulls to come that keep the slot whatever they give,
+                                          successes to come that keep it)
+    absorb(slot, pulls, wins, i, K, n, s, reg, T, p)   what they change in the registers
+
 A clairvoyant automaton is told the true means of the arms in memory: they stand in its last
 registers, one a slot. No such rule can be used outside of a simulation.
 """
@@ -39,14 +45,30 @@ from handful.shuffle import Shuffle
 
 KEEP = 0
 NEXT = 1
+FOREVER = 2**62
 
 Registers: TypeAlias = MutableSequence[float]
 Step: TypeAlias = Callable[
     [int, float, int, int, Sequence[int], Sequence[float], Registers, float, Sequence[float]],
     tuple[int, int],
 ]
+Calm: TypeAlias = Callable[
+    [int, int, int, Sequence[int], Sequence[float], Registers, float, Sequence[float]],
+    tuple[int, int],
+]
+Absorb: TypeAlias = Callable[
+    [int, int, int, int, int, Sequence[int], Sequence[float], Registers, float, Sequence[float]],
+    None,
+]
 
 _PLACE = Struct("<QQB")
+
+
+def unmoved(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    """Absorb pulls that change no register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +84,8 @@ class Automaton:
     """What `step` sees of a reward."""
     clairvoyant: bool = False
     """Whether the last registers are the true means of the arms in memory."""
+    calm: Calm | None = None
+    absorb: Absorb = unmoved
 
 
 class AutomatonPolicy(Policy):

@@ -28,7 +28,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
 from handful.policies.settings import Setting, whole_setting
 from handful.rules.base import as_given
 
@@ -101,6 +101,36 @@ def _scan(
     return first, KEEP
 
 
+def _calm(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    """Until the arm could be out, were all pulls failures, or in; half as many if not sure."""
+    if reg[_T] == 0.0:
+        return 0, 0
+    left = FOREVER
+    if math.isnan(T):
+        left = max(0, int(min(reg[_T] - reg[_PULLS], float(FOREVER))) - 1)
+    if reg[_SCANNED] >= K:
+        return left, 0
+    c_ln_T = p[0] * math.log(reg[_T])
+    # One pull less than would do, since the bound is rounded.
+    k = min(left, int(c_ln_T / (reg[_EPS] * reg[_EPS])) - n[slot] - 1)
+    while k > 0:
+        pulls = n[slot] + k
+        if s[slot] / pulls + math.sqrt(c_ln_T / pulls) >= reg[_L] + 1e-12:
+            return k, 0
+        k //= 2
+    return 0, 0
+
+
+def _absorb(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    reg[_PULLS] += pulls
+
+
 class ConstantSpace(AutomatonPolicy):
     """Scan all arms with precision 1/2, 1/4, ... until one is left; a reconstruction."""
 
@@ -109,7 +139,7 @@ class ConstantSpace(AutomatonPolicy):
     summary = "scan all arms with finer and finer precision until one is left; a reconstruction"
     citation = "Liau, Price, Song and Yang, AISTATS 2018; a reconstruction"
     own_memory = 4
-    automaton = Automaton("scan", _scan, 9, slots=3, credit=as_given)
+    automaton = Automaton("scan", _scan, 9, slots=3, credit=as_given, calm=_calm, absorb=_absorb)
     settings: ClassVar[Mapping[str, Setting]] = {
         "c": Setting(2.0, "width of the confidence bounds", lambda x: x > 0.0, "c above 0"),
         "horizon": whole_setting(math.nan, "pulls in all; restarts without it", "T"),

@@ -63,6 +63,26 @@ def _blocks(
     return slot, NEXT if slot >= i else KEEP
 
 
+def _calm(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    """Until the end of a trial block."""
+    k = int(reg[2]) + 1
+    test = pulls_of_test(k)
+    done = int(reg[3])
+    if done < test:
+        return 0, 0
+    return test + (k + 2) * pulls_of_test(k + 1) - done - 1, 0
+
+
+def _absorb(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    reg[3] += pulls
+
+
 class Cover(AutomatonPolicy):
     """Test blocks and trial blocks of growing length; a run of successes makes a favourite."""
 
@@ -72,4 +92,4 @@ class Cover(AutomatonPolicy):
     citation = "Cover, Information and Control 12, 1968; the lengths of blocks are ours"
     own_memory = 2
     own_arms = 2
-    automaton = Automaton("blocks", _blocks, 4)
+    automaton = Automaton("blocks", _blocks, 4, calm=_calm, absorb=_absorb)

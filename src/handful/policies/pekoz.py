@@ -49,6 +49,25 @@ def _rising(
     return slot, _after(reward, n[slot], float(i), p[0], reg)
 
 
+def _kept(n: int, k: float, reg: Registers) -> int:
+    """How many more pulls an arm surely has after its looks, the last one not counted."""
+    return int(min(k + reg[1] - n, 2.0**62)) - 1 if n >= k and n > 0 else 0
+
+
+def _calm_same(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    return max(0, _kept(n[slot], p[0], reg)), 0
+
+
+def _calm_rising(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    return max(0, _kept(n[slot], float(i), reg)), 0
+
+
 class PekozA(AutomatonPolicy):
     """Keep an arm as long as its first k rewards say; a reconstruction."""
 
@@ -58,7 +77,7 @@ class PekozA(AutomatonPolicy):
     citation = _PEKOZ
     endless = True
     own_memory = 1
-    automaton = Automaton("same_looks", _same, 2, credit=as_given)
+    automaton = Automaton("same_looks", _same, 2, credit=as_given, calm=_calm_same)
     settings: ClassVar[Mapping[str, Setting]] = {
         "k": whole_setting(10.0, "looks at an arm", "k"),
         "f1": _F1,
@@ -74,5 +93,5 @@ class PekozB(AutomatonPolicy):
     citation = _PEKOZ
     endless = True
     own_memory = 1
-    automaton = Automaton("rising_looks", _rising, 2, credit=as_given)
+    automaton = Automaton("rising_looks", _rising, 2, credit=as_given, calm=_calm_rising)
     settings: ClassVar[Mapping[str, Setting]] = {"f1": _F1}

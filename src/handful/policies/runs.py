@@ -28,7 +28,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
 _HERSCHKORN = (
@@ -134,6 +134,78 @@ def _learning(
     return 1 - int(reg[0]), NEXT
 
 
+# What goes on by itself, for simulations that skip.
+
+
+def _while_good(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    """Successes keep any arm."""
+    return 0, FOREVER
+
+
+def _broken(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    """A success ends the failures in a row."""
+    if wins > 0:
+        reg[1] = 0.0
+
+
+def _calm_nonrecalling(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    m = math.sqrt(T)
+    return (FOREVER, 0) if reg[1] >= m else (0, math.ceil(m - reg[1]))
+
+
+def _absorb_nonrecalling(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    if reg[1] < math.sqrt(T):
+        reg[1] += pulls
+
+
+def _calm_m_run(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    return (FOREVER, 0) if reg[3] > 0.0 else (0, math.ceil(math.sqrt(T) - reg[1]) - 1)
+
+
+def _absorb_m_run(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    if reg[3] == 0.0:
+        reg[1] += pulls
+
+
+def _calm_learning(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    N = math.sqrt(T) * math.log(T)
+    return (FOREVER, 0) if reg[3] >= N else (0, math.ceil(N - reg[3]) - 1)
+
+
+def _absorb_learning(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    if reg[3] >= math.sqrt(T) * math.log(T):
+        return
+    reg[3] += pulls
+    reg[1] += pulls
+    if i == 1 or reg[1] > reg[2]:
+        reg[0] = float(slot)
+        reg[2] = reg[1]
+
+
 class Herschkorn(AutomatonPolicy):
     """The i-th arm until i failures in a row."""
 
@@ -143,7 +215,7 @@ class Herschkorn(AutomatonPolicy):
     citation = _HERSCHKORN
     endless = True
     own_memory = 1
-    automaton = Automaton("growing", _growing, 2)
+    automaton = Automaton("growing", _growing, 2, calm=_while_good, absorb=_broken)
 
 
 class FixedRun(AutomatonPolicy):
@@ -155,7 +227,7 @@ class FixedRun(AutomatonPolicy):
     citation = _HERSCHKORN
     endless = True
     own_memory = 1
-    automaton = Automaton("fixed", _fixed, 2)
+    automaton = Automaton("fixed", _fixed, 2, calm=_while_good, absorb=_broken)
     settings: ClassVar[Mapping[str, Setting]] = {"k": whole_setting(1.0, "failures in a row", "k")}
 
 
@@ -167,7 +239,7 @@ class Robbins(AutomatonPolicy):
     summary = "every arm in turn until r failures in a row"
     citation = "Robbins, Proceedings of the National Academy of Sciences 42, 1956"
     own_memory = 1
-    automaton = Automaton("fixed", _fixed, 2)
+    automaton = Automaton("fixed", _fixed, 2, calm=_while_good, absorb=_broken)
     settings: ClassVar[Mapping[str, Setting]] = {"r": whole_setting(1.0, "failures in a row", "r")}
 
 
@@ -180,7 +252,7 @@ class KFailure(AutomatonPolicy):
     citation = BERRY
     endless = True
     own_memory = 1
-    automaton = Automaton("k_failure", _k_failure, 2)
+    automaton = Automaton("k_failure", _k_failure, 2, calm=_while_good)
     settings: ClassVar[Mapping[str, Setting]] = {"k": whole_setting(1.0, "failures of an arm", "k")}
 
 
@@ -194,7 +266,9 @@ class NonrecallingRun(AutomatonPolicy):
     endless = True
     own_memory = 1
     needs_horizon = True
-    automaton = Automaton("nonrecalling", _nonrecalling, 2)
+    automaton = Automaton(
+        "nonrecalling", _nonrecalling, 2, calm=_calm_nonrecalling, absorb=_absorb_nonrecalling
+    )
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
 
@@ -208,7 +282,7 @@ class SqrtRun(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton("m_run", _m_run, 4)
+    automaton = Automaton("m_run", _m_run, 4, calm=_calm_m_run, absorb=_absorb_m_run)
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
 
@@ -222,5 +296,5 @@ class SqrtLogLearning(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton("learning", _learning, 4)
+    automaton = Automaton("learning", _learning, 4, calm=_calm_learning, absorb=_absorb_learning)
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}

@@ -24,7 +24,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
 from handful.policies.runs import BERRY
 from handful.policies.settings import PLANNED, Setting
 
@@ -71,6 +71,38 @@ def _learning_of_two(
     return 1 - slot, NEXT
 
 
+def _calm_m_run_of_two(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    m = math.sqrt(T)
+    return (FOREVER, 0) if reg[1] >= m else (0, math.ceil(m - reg[1]))
+
+
+def _absorb_m_run_of_two(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    if reg[1] < math.sqrt(T):
+        reg[1] += pulls
+
+
+def _calm_learning_of_two(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> tuple[int, int]:  # fmt: skip
+    N = math.sqrt(T) * math.log(T)
+    return (FOREVER, 0) if reg[1] >= N else (0, math.ceil(N - reg[1]) - 1)
+
+
+def _absorb_learning_of_two(
+    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
+    reg: Registers, T: float, p: Sequence[float],
+) -> None:  # fmt: skip
+    if reg[1] < math.sqrt(T) * math.log(T):
+        reg[1] += pulls
+
+
 class SqrtRunTabulated(AutomatonPolicy):
     """1-failure until a run of sqrt(T) successes or sqrt(T) arms, then the better of the last two.
 
@@ -84,7 +116,10 @@ class SqrtRunTabulated(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton("m_run_of_two", _m_run_of_two, 4, clairvoyant=True)
+    automaton = Automaton(
+        "m_run_of_two", _m_run_of_two, 4, clairvoyant=True,
+        calm=_calm_m_run_of_two, absorb=_absorb_m_run_of_two,
+    )  # fmt: skip
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
 
@@ -98,5 +133,8 @@ class SqrtLogTabulated(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton("learning_of_two", _learning_of_two, 2)
+    automaton = Automaton(
+        "learning_of_two", _learning_of_two, 2,
+        calm=_calm_learning_of_two, absorb=_absorb_learning_of_two,
+    )  # fmt: skip
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}

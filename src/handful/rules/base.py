@@ -48,6 +48,9 @@ class IndexRule:
     """Pull each arm in memory once before any score is looked at."""
     credit: Credit = as_given
     """What of a reward is added to s."""
+    steady: bool = False
+    """Whether the score rises with the mean s/n, falls with n where the mean stays, and never falls
+    with t alone: a simulation then may skip pulls that cannot change the leader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class BonusRule:
     width: Callable[[int, int, int], float]
     width_uses_budget: bool = False
     """Whether `width` looks at b and m, so that it cannot be tabulated once for all sub-phases."""
+    steady: bool = False
+    """Whether growth never falls with t, nor rises width with n: as for `IndexRule`."""
 
     @property
     def tries_each_first(self) -> bool:
@@ -81,6 +86,8 @@ class LeaderRule:
 
     name: str
     score: LeaderScore
+    steady: bool = False
+    """As for `IndexRule`; and the score never falls when `top` alone does, but for the top arm."""
 
     @property
     def tries_each_first(self) -> bool:
@@ -105,6 +112,8 @@ class DrawRule:
     prepare: Prepare
     pick: Pick
     credit: Credit = as_given
+    from_beta: bool = False
+    """Whether the draws are from Beta(1 + s, 1 + n - s) and s counts successes of trials."""
 
     @property
     def tries_each_first(self) -> bool:

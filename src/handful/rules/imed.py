@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
+from handful.binomial import kl
 from handful.rng import State
 from handful.rules.base import LeaderRule
-from handful.rules.kl import kl
 
 
 def score(n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
@@ -23,4 +23,4 @@ def score(n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng:
     return -(surprise + math.log(n))
 
 
-IMED = LeaderRule("imed", score)
+IMED = LeaderRule("imed", score, steady=True)

@@ -1,22 +1,10 @@
-"""The divergence of two Bernoulli laws, which bounds that of any two laws on [0, 1].
-
-kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q))
-"""
+"""Upper confidence bounds by the divergence of two Bernoulli laws."""
 
 from __future__ import annotations
 
 import math
 
-
-def kl(p: float, q: float) -> float:
-    """The divergence of q from p; infinite where q rules out what p allows."""
-    if p <= 0.0:
-        return -math.log1p(-q) if q < 1.0 else math.inf
-    if p >= 1.0:
-        return -math.log(q) if q > 0.0 else math.inf
-    if q <= 0.0 or q >= 1.0:
-        return math.inf
-    return p * math.log(p / q) + (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
+from handful.binomial import kl
 
 
 def kl_upper(p: float, level: float) -> float:

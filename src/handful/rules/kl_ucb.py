@@ -20,4 +20,4 @@ def score(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> f
     return kl_upper(s / n, math.log(t) / n)
 
 
-KL_UCB = IndexRule("kl-ucb", score)
+KL_UCB = IndexRule("kl-ucb", score, steady=True)

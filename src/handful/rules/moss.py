@@ -24,4 +24,4 @@ def width(n: int, b: int, m: int) -> float:
     return math.sqrt(math.log(share) / n) if share > 1.0 else 0.0
 
 
-MOSS = BonusRule("moss", growth, width, width_uses_budget=True)
+MOSS = BonusRule("moss", growth, width, width_uses_budget=True, steady=True)

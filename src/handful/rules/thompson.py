@@ -16,8 +16,8 @@ log-concave, so beyond q, if q is past its mode, it lies under the exponential
 and rejection sampling has three outcomes: no proposal, with probability 1 - G_i, which says that
 X_i <= q; a proposal x ~ g_i/G_i accepted with probability f_i(x)/g_i(x), which is X_i; one not
 accepted, which says X_i <= q again. That no arm but l has a proposal is one uniform number against
-prod (1 - G_i), and nearly always so; l is then the best if X_l >= q. The values of arms that are
-known only to be below q are drawn when the best is below q too.
+prod (1 - G_i), and nearly always so; l is then the best if X_l >= q. If the best is below q too,
+the same exponentials, followed down to it, say which of the others can be above it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,12 @@ from __future__ import annotations
 import math
 from collections.abc import MutableSequence, Sequence
 
+from handful.binomial import log_binomial
 from handful.rng import State, beta, positive_uniform, uniform
 from handful.rules.base import DrawRule
-from handful.rules.kl import kl
 
 _DEPTH = 2.0
 """How many standard deviations q lies below the leader's mean, at least: a matter of speed only."""
-_HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
-_STIRLING = (
-    0.0,
-    *(math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - _HALF_LOG_2_PI for k in range(1, 16)),
-)
 
 
 def trial(reward: float, rng: State) -> float:
@@ -118,43 +113,41 @@ def tail(n: int, s: float, q: float) -> float:
     return min(1.0, density * q * (1.0 - q) / (n * q - s))
 
 
-def log_binomial(n: int, s: float, q: float) -> float:
-    """The logarithm of the chance of s successes in n trials at q in (0, 1), by Stirling's formula.
-
-    In the form of Loader, "Fast and accurate computation of binomial probabilities", 2000: no large
-    numbers are subtracted from each other.
-    """
-    if s == 0.0:
-        return n * math.log1p(-q)
-    if s == n:
-        return n * math.log(q)
-    f = n - s
-    spread = 0.5 * math.log(n / (s * f)) - _HALF_LOG_2_PI
-    return _stirling(n) - _stirling(s) - _stirling(f) + spread - n * kl(s / n, q)
-
-
-def _stirling(k: float) -> float:
-    """The logarithm of k! less Stirling's formula for it."""
-    if k < 16.0:
-        return _STIRLING[int(k)]
-    r = 1.0 / (k * k)
-    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - r / 1188) * r) * r) * r) / k
-
-
 def pick(
     n: Sequence[int],
     s: Sequence[float],
     m: int,
-    tails: Sequence[float],
+    tails: MutableSequence[float],
     leader: int,
     q: float,
     none: float,
     rng: State,
 ) -> int:
     """The slot whose draw is the highest."""
+    return contest(
+        n, s, m, tails, leader, q, none, draw(n[leader], s[leader], rng), uniform(rng), rng
+    )
+
+
+def contest(
+    n: Sequence[int],
+    s: Sequence[float],
+    m: int,
+    tails: MutableSequence[float],
+    leader: int,
+    q: float,
+    none: float,
+    highest: float,
+    u: float,
+    rng: State,
+) -> int:
+    """The slot whose draw is the highest, where `highest` is the leader's.
+
+    u, uniform in (0, 1), decides which other arms have a proposal beyond q: none, if u < `none`. An
+    arm whose proposal is refused is marked, for a moment, by the sign of its G.
+    """
     best = leader
-    highest = draw(n[leader], s[leader], rng)
-    u = uniform(rng)
+    refused = False
     if u >= none:
         quiet = 1.0
         for i in range(m):
@@ -164,17 +157,22 @@ def pick(
                 if x > highest:
                     highest = x
                     best = i
+                if x < 0.0:
+                    tails[i] = -tails[i]
+                    refused = True
                 u = uniform(rng)
                 quiet = 1.0
     if highest < q:
+        low = highest
         for i in range(m):
             if i != leader and tails[i] < 1.0:
-                x = draw(n[i], s[i], rng)
-                while x > q:
-                    x = draw(n[i], s[i], rng)
+                x = _between(n[i], s[i], low, q, tails[i], rng)
                 if x > highest:
                     highest = x
                     best = i
+    if refused:
+        for i in range(m):
+            tails[i] = abs(tails[i])
     return best
 
 
@@ -188,4 +186,30 @@ def _proposal(n: int, s: float, q: float, rng: State) -> float:
     return q + d if math.log(positive_uniform(rng)) <= below else -1.0
 
 
-THOMPSON = DrawRule("thompson", prepare, pick, credit=trial)
+def _between(n: int, s: float, low: float, q: float, tail: float, rng: State) -> float:
+    """A draw, known to be below q, if it is above `low`, else -1; `tail` is negative if refused.
+
+    One uniform number decides whether an arm has a proposal: beyond q, if it is less than the mass
+    of the exponential there, `tail`; between `low` and q, if it is less than tail (1 + more), the
+    mass of the same exponential beyond `low`; and an arm without an accepted proposal is below
+    `low`. So an arm with a refused one is, and for others the number is known to exceed `tail`.
+    Where the exponential is of no use so far down, the draw is made.
+    """
+    k = (n * q - s) / (q * (1.0 - q))
+    more = math.expm1(min(700.0, k * (q - low)))
+    mass = abs(tail)
+    if mass * (1.0 + more) > 1.0:
+        x = draw(n, s, rng)
+        while x > q:
+            x = draw(n, s, rng)
+        return x
+    if tail < 0.0 or uniform(rng) * (1.0 - mass) >= mass * more:
+        return -1.0
+    d = math.log1p(more * uniform(rng)) / k
+    if d >= q:
+        return -1.0
+    below = s * math.log1p(-d / q) + (n - s) * math.log1p(d / (1.0 - q)) - k * d
+    return q - d if math.log(positive_uniform(rng)) <= below else -1.0
+
+
+THOMPSON = DrawRule("thompson", prepare, pick, credit=trial, from_beta=True)

@@ -24,4 +24,4 @@ def width(n: int, b: int, m: int) -> float:
     return 1.0 / math.sqrt(n)
 
 
-UCB1 = BonusRule("ucb1", growth, width)
+UCB1 = BonusRule("ucb1", growth, width, steady=True)

@@ -1,7 +1,8 @@
 """Simulation: plan -> engine -> result.
 
 Engines: `python`, the oracle, drives the policy object itself and runs any policy; `compiled` makes
-the same choices in Numba kernels. `auto` takes `compiled` where it can.
+the same choices in Numba kernels; `skip` makes choices of the same law and pays only for the pulls
+that can change a decision. `auto` takes the fastest that can run the cell.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ def simulate(
         memory: how many arms may have statistics; left out for policies with a number of their own.
         horizon: pulls per run.
         runs: independent runs.
-        seed: any whole number; the same seed, the same numbers, with any engine and workers.
-        engine: "auto", "compiled" or "python".
+        seed: any whole number; the same seed, the same numbers, whatever the workers. The engines
+            "compiled" and "python" give the same numbers too; "skip" has the same law.
+        engine: "auto", "skip", "compiled" or "python".
         tape: take rewards from a tape that is the same for all policies.
         record: also keep which arms were in memory when (`result.stays`).
         n_jobs: workers; None: every core for the compiled engine, one for the python engine.
@@ -79,14 +81,15 @@ def run_cell(
     chosen = _choose_engine(planned, check_engine(engine))
     grid = log_grid(planned.horizon)
     began = time.perf_counter()
-    if chosen == "compiled":
+    if chosen != "python":
         from handful.simulation import compiled
 
         if on_compile is not None:
             on_compile()
-        compiled.warm_up(planned)
+        skipping = chosen == "skip"
+        compiled.warm_up(planned, skipping)
         warm = time.perf_counter()
-        outcome = compiled.simulate_runs(planned, grid, n_jobs, progress)
+        outcome = compiled.simulate_runs(planned, grid, n_jobs, progress, skipping)
     else:
         warm = began
         outcome = _python_runs(planned, grid, n_jobs or 1, progress)
@@ -101,16 +104,25 @@ def _choose_engine(planned: Cell, engine: str) -> str:
         from handful.simulation import compiled
     except ImportError as error:
         raise MissingExtraError(
-            "the compiled engine (engine='python' runs without it)", str(error.name), "sim"
+            f"engine={engine!r} (engine='python' runs without it)", str(error.name), "sim"
         ) from None
-    if compiled.supports(planned):
-        return "compiled"
-    if engine == "compiled":
+    if engine == "skip" and not compiled.supports_skipping(planned):
+        raise SettingError(
+            f"the skipping engine cannot run {planned.policy.name} on {planned.instance.name}"
+            + (" from a tape" if planned.tape else "")
+            + ": it is for rules that say how their scores move, and Bernoulli rewards drawn as "
+            "they are needed; use engine='auto'"
+        )
+    if engine == "compiled" and not compiled.supports(planned):
         raise SettingError(
             f"the compiled engine cannot run {planned.policy.name} on {planned.instance.name}: "
             "use engine='python'"
         )
-    return "python"
+    if engine != "auto":
+        return engine
+    if compiled.gains_by_skipping(planned):
+        return "skip"
+    return "compiled" if compiled.supports(planned) else "python"
 
 
 def _python_runs(planned: Cell, grid: list[int], n_jobs: int, progress: Progress | None) -> Outcome:

@@ -1,6 +1,7 @@
-"""The `compiled` engine: whole runs as Numba kernels, spread over threads.
+"""The `compiled` and `skip` engines: whole runs as Numba kernels, spread over threads.
 
-Makes exactly the choices of the oracle: same policy seeds, same reward streams, same tape.
+`compiled` makes exactly the choices of the oracle: same policy seeds, same reward streams, same
+tape. `skip` draws from the same law and looks only at the pulls that can change a decision.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pickle import UnpicklingError
 from shutil import rmtree
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,9 @@ from handful.policies.schedule import rounds, schedule
 from handful.policies.settings import check_settings
 from handful.rng import stream
 from handful.rules import BonusRule
+from handful.rules.thompson import trial
 from handful.simulation import oracle
-from handful.simulation.kernels import automaton, phased, step
+from handful.simulation.kernels import automaton, phased, skip, step
 from handful.simulation.kernels.block import empty_memory, space
 from handful.simulation.kernels.jit import CompileError, cache_folder
 from handful.simulation.kernels.lanes import WIDTH
@@ -68,6 +70,35 @@ def supports(cell: Cell) -> bool:
     return not (by_budget and cell.memory >= cell.instance.n_arms and _horizon(cell) == 0)
 
 
+def supports_skipping(cell: Cell) -> bool:
+    """Whether the skipping engine can run the cell; it reads no tape.
+
+    Some rules make Bernoulli trials of any rewards, others need rewards that are such.
+    """
+    if cell.tape or not supports(cell):
+        return False
+    bernoulli = cell.instance.law == laws.BERNOULLI
+    if issubclass(cell.policy, AutomatonPolicy):
+        machine = cell.policy.automaton
+        return machine.calm is not None and (bernoulli or machine.credit is trial)
+    assert issubclass(cell.policy, PhasedPolicy)
+    rule = cell.policy.rule
+    return skip.serves(rule) and (bernoulli or not skip.needs_bernoulli(rule))
+
+
+def gains_by_skipping(cell: Cell) -> bool:
+    """Whether skipping is the faster engine. It must not depend on the runs: their numbers do not.
+
+    With all arms in memory, long stretches belong to one arm. In sub-phases they are too short to
+    beat the blocks of UCB1 and MOSS, but not the scores of other rules.
+    """
+    if not supports_skipping(cell):
+        return False
+    if issubclass(cell.policy, PhasedPolicy) and isinstance(cell.policy.rule, BonusRule):
+        return cell.memory >= cell.instance.n_arms
+    return True
+
+
 def unchanged(policy: type[Policy]) -> bool:
     """A phased policy or automaton that changes nothing but data; others are for the oracle."""
     for base in (PhasedPolicy, AutomatonPolicy):
@@ -87,19 +118,22 @@ def unchanged(policy: type[Policy]) -> bool:
     return not changed & (fixed - {"round_shape"})
 
 
-def warm_up(cell: Cell) -> None:
-    """Compile the cell's kernel, or load it, and check its first pulls against the oracle.
+def warm_up(cell: Cell, skipping: bool = False) -> None:
+    """Compile the cell's kernel, or load it, and check its first pulls against a slow twin.
 
     The check costs a few milliseconds. It is there because a wrong kernel is silent: a rule of
-    one's own may mean something else in Numba than in Python. It sees the first pulls only; what
-    differs later, such as a whole number that overflows, is for `--engine python` to find.
+    one's own may mean something else in Numba than in Python. The twin is the policy itself or, for
+    a skipping kernel, which makes other choices, its own source run by Python. It sees the first
+    pulls only; what differs later, such as a whole number that overflows, is for `--engine python`
+    to find.
     """
     tiny = replace(cell, horizon=min(cell.horizon, _CHECKED_PULLS), runs=1, record=False)
     grid = list(range(1, tiny.horizon + 1))
-    checked = cell.memory <= _CHECKED_MEMORY or cell.policy.unbounded
-    slow = oracle.simulate_run(tiny, 0, grid) if checked else None
+    slow = None
+    if cell.memory <= _CHECKED_MEMORY or cell.policy.unbounded:
+        slow = _interpreted(tiny, grid) if skipping else oracle.simulate_run(tiny, 0, grid)
     try:
-        fast = _loaded(tiny, grid)
+        fast = _loaded(tiny, grid, skipping)
     except CompileError as error:
         said = str(error).strip().splitlines()
         raise EngineError(
@@ -117,15 +151,23 @@ def warm_up(cell: Cell) -> None:
         )
 
 
-def _loaded(tiny: Cell, grid: list[int]) -> Outcome:
+def _interpreted(tiny: Cell, grid: list[int]) -> Outcome:
+    """A run by the source of a skipping kernel."""
+    batch = _batch(tiny, grid, range(1))
+    with np.errstate(over="ignore"):  # 64-bit words wrap around
+        _kernel(tiny, 1, skipping=True, plain=True)()(Block(0, 1, 1), batch)
+    return _outcome(tiny, batch, 1)
+
+
+def _loaded(tiny: Cell, grid: list[int], skipping: bool) -> Outcome:
     """A first run; a kept kernel that cannot be loaded is thrown away and compiled again."""
     try:
-        return simulate_runs(tiny, grid, n_jobs=1)
+        return simulate_runs(tiny, grid, n_jobs=1, skipping=skipping)
     except (UnpicklingError, EOFError, OSError, ValueError, LookupError, AttributeError):
         rmtree(cache_folder(), ignore_errors=True)
         phased.phased_kernel.cache_clear()
         automaton.automaton_kernel.cache_clear()
-        return simulate_runs(tiny, grid, n_jobs=1)
+        return simulate_runs(tiny, grid, n_jobs=1, skipping=skipping)
 
 
 def simulate_runs(
@@ -133,6 +175,7 @@ def simulate_runs(
     grid: list[int],
     n_jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    skipping: bool = False,
 ) -> Outcome:
     """All runs of a cell. `progress` is called now and then with the pulls done so far."""
     workers = min(n_jobs or os.cpu_count() or 1, cell.runs)
@@ -142,7 +185,7 @@ def simulate_runs(
         runs = range(first, min(first + _BATCH, cell.runs))
         batch = _batch(cell, grid, runs)
         before = done
-        _run_batch(cell, batch, len(runs), workers, progress, before)
+        _run_batch(cell, batch, len(runs), workers, progress, before, skipping)
         done += len(runs) * cell.horizon
         outcomes.append(_outcome(cell, batch, len(runs)))
     return joined(outcomes)
@@ -155,10 +198,11 @@ def _run_batch(
     workers: int,
     progress: Callable[[int], None] | None,
     done: int,
+    skipping: bool,
 ) -> None:
     counters = np.zeros((workers, 1), dtype=np.int64)
-    blocks = _blocks(runs, workers, most_lanes(cell))
-    start = _kernel(cell, max(block.lanes for block in blocks))
+    blocks = _blocks(runs, workers, most_lanes(cell, skipping))
+    start = _kernel(cell, max(block.lanes for block in blocks), skipping)
 
     def work(worker: int, todo: Iterator[Block]) -> None:
         run = start()
@@ -188,11 +232,12 @@ def _run_batch(
             raise
 
 
-def most_lanes(cell: Cell) -> int:
+def most_lanes(cell: Cell, skipping: bool = False) -> int:
     """How many runs of the cell go through the schedule together, at most."""
     if not issubclass(cell.policy, PhasedPolicy):
         return 1
-    return step.most_lanes(cell.policy.rule, min(cell.memory, cell.instance.n_arms))
+    lanes_of = skip.most_lanes if skipping else step.most_lanes
+    return lanes_of(cell.policy.rule, min(cell.memory, cell.instance.n_arms))
 
 
 def _blocks(runs: int, workers: int, most: int) -> list[Block]:
@@ -211,13 +256,20 @@ def _blocks(runs: int, workers: int, most: int) -> list[Block]:
     return blocks
 
 
-def _kernel(cell: Cell, most: int) -> Callable[[], Callable[[Block, Batch], None]]:
-    """What makes, for one thread, the function that runs a block of runs of the cell."""
+def _kernel(
+    cell: Cell, most: int, skipping: bool, plain: bool = False
+) -> Callable[[], Callable[[Block, Batch], None]]:
+    """What makes, for one thread, the function that runs a block of runs of the cell.
+
+    `plain`: not the compiled kernel, but the Python function that it was made of.
+    """
     world = World.of(cell.instance)
-    bernoulli = cell.instance.law == laws.BERNOULLI
+    bernoulli = skipping or cell.instance.law == laws.BERNOULLI
     if issubclass(cell.policy, AutomatonPolicy):
         known = cell.policy.automaton
-        automatic = automaton.automaton_kernel(known, bernoulli)
+        automatic: Any = automaton.automaton_kernel(known, bernoulli, skipping)
+        if plain:
+            automatic = automatic.py_func
         values = check_settings(cell.policy, cell.policy_settings())
         horizon = values.get("horizon", math.nan)
         parameters = np.array([*values.values()], dtype=np.float64)
@@ -234,7 +286,9 @@ def _kernel(cell: Cell, most: int) -> Callable[[], Callable[[Block, Batch], None
 
         return start_automaton
     assert issubclass(cell.policy, PhasedPolicy)
-    phases = phased.phased_kernel(cell.policy.rule, bernoulli)
+    phases: Any = phased.phased_kernel(cell.policy.rule, bernoulli, skipping)
+    if plain:
+        phases = phases.py_func
     eta, told, shape = _eta(cell), _horizon(cell), _shape(cell)
 
     def start_phases() -> Callable[[Block, Batch], None]:

@@ -17,7 +17,7 @@ from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
 from handful.policies.settings import check_settings
 
-ENGINES = ("auto", "compiled", "python")
+ENGINES = ("auto", "skip", "compiled", "python")
 MAX_HORIZON = 2**53
 FEW_ARMS = 4096
 """Up to this many arms, pulls by arm are kept."""

@@ -10,6 +10,7 @@ import handful
 
 ROOT = Path(handful.__file__).parent
 SOURCES = (
+    "binomial.py",
     "memory.py",
     "reservoir.py",
     "rng.py",

@@ -1,12 +1,17 @@
-"""Automata as a kernel: one loop for all, the step function compiled from its own source."""
+"""Automata as a kernel: one loop for all, the step function compiled from its own source.
+
+A skipping kernel asks the automaton how long it is calm. Pulls that keep the slot whatever they
+give are one Binomial draw; successes that keep it, up to the first failure, one geometric draw.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 
-from handful import shuffle
-from handful.policies.automaton import NEXT, Automaton
+from handful import binomial, rng, shuffle
+from handful.policies.automaton import KEEP, NEXT, Automaton
 from handful.policies.schedule import round_key
 from handful.simulation.kernels.block import Memory
 from handful.simulation.kernels.exact import plus, plus_all, times
@@ -14,6 +19,7 @@ from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.world import (
     Batch,
     Floats,
+    Ints,
     Words,
     World,
     as_int,
@@ -24,19 +30,33 @@ from handful.simulation.kernels.world import (
 )
 
 use(round_key)
+use(binomial.binomial)
 
 CHUNK = 2**20
 """Pulls between two looks at whether to stop."""
 
 
+WORTH = 8
+"""Fewer pulls than this are not worth a Binomial draw."""
+
+
+def restless(
+    slot: int, i: int, K: int, n: Ints, s: Floats, reg: Floats, T: float, p: Floats
+) -> tuple[int, int]:
+    """For automata that do not say when they are calm."""
+    return 0, 0
+
+
 @cache
-def automaton_kernel(automaton: Automaton, bernoulli: bool) -> Callable[..., None]:
+def automaton_kernel(automaton: Automaton, bernoulli: bool, skipping: bool) -> Callable[..., None]:
     """The kernel of run r of a policy with this automaton."""
     step = use(automaton.step)
     credit = use(automaton.credit)
     registers = automaton.registers
     clairvoyant = automaton.clairvoyant
     reward, centre_of = reward_law(bernoulli)
+    calm = use(automaton.calm or restless)
+    absorb = use(automaton.absorb)
 
     def run(
         r: int, M: int, horizon: float, p: Floats, endless: bool, world: World, batch: Batch,
@@ -88,7 +108,34 @@ def automaton_kernel(automaton: Automaton, bernoulli: bool) -> Callable[..., Non
                     if clairvoyant:
                         reg[registers - M + slot] = mus[slot]
                     tried += 1
-                x = reward(
+                fails = False
+                if skipping:
+                    action = KEEP
+                    mu = mus[slot]
+                    still, good = calm(slot, tried, K, n, s, reg, horizon, p)
+                    still = min(still, until - t)
+                    if still >= WORTH:
+                        wins = as_int(binomial.binomial(still, mu, state))
+                        absorb(slot, still, wins, tried, K, n, s, reg, horizon, p)
+                        n[slot] += still
+                        s[slot] += wins
+                        t += still
+                        continue
+                    good = min(good, until - t)
+                    if good > 0 and mu > 0.5:
+                        wins = good
+                        if mu < 1.0:
+                            run = math.log(rng.positive_uniform(state)) / math.log(mu)
+                            fails = run < good
+                            wins = as_int(run) if fails else good
+                        if wins > 0:
+                            absorb(slot, wins, wins, tried, K, n, s, reg, horizon, p)
+                            n[slot] += wins
+                            s[slot] += wins
+                            t += wins
+                        if t == until or not fails:
+                            continue
+                x = 0.0 if fails else reward(
                     world.law, arms[slot], mus[slot], centres[slot], world.spread,
                     batch.on_tape, tape, t, state,
                 )  # fmt: skip
@@ -108,4 +155,6 @@ def automaton_kernel(automaton: Automaton, bernoulli: bool) -> Callable[..., Non
                     batch.pulls[r, arms[i]] += n[i]
 
     kind = "automaton_bernoulli" if bernoulli else "automaton_any_law"
+    if skipping:
+        kind = "skip_automaton"
     return kernel(run, family(kind, automaton.name, automaton.step, automaton.credit, clairvoyant))

@@ -65,11 +65,12 @@ class Walk(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """For a segment to use as it likes: a slot and a generator for each lane, uniform numbers."""
+    """For a segment to use as it likes: for each lane a slot, `AHEAD` uniform numbers, 4 shapes."""
 
     best: Ints
-    state: Words
     uniforms: Floats
+    shapes: Floats
+    state: Words
 
 
 class Space(NamedTuple):
@@ -117,6 +118,6 @@ def space(slots: int, lanes: int) -> Space:
         words(2 * lanes),
         words(lanes),
         Walk(ints(lanes), words(lanes), ints(lanes), ints(lanes), np.zeros(lanes), np.zeros(lanes)),
-        Scratch(ints(lanes), words(2), np.zeros(AHEAD * lanes)),
+        Scratch(ints(lanes), np.zeros(AHEAD * lanes), np.zeros(4 * lanes), words(2)),
         Tables(np.empty(TABLE + 1), np.empty(TABLE + 1), ints(4)),
     )

@@ -105,7 +105,7 @@ def _bonus_block(rule: BonusRule, kin: str, bernoulli: bool) -> Callable[..., No
     ) -> None:  # fmt: skip
         growths, widths, _ = tables
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
-        best, state, uniforms = scratch
+        best, uniforms, _, state = scratch
         quick = bernoulli and until <= TABLE
         drawn = t
         while t < until:
@@ -302,7 +302,7 @@ def _of_index(rule: IndexRule | LeaderRule, kin: str, bernoulli: bool) -> Segmen
     credit = use(rule.credit)
     reward, _ = reward_law(bernoulli)
     tries_each_first = rule.tries_each_first
-    score_of = use(rule.score) if isinstance(rule, LeaderRule) else _without_top(rule, kin)
+    score_of = score_with_top(rule, kin)
 
     def segment(
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
@@ -365,8 +365,10 @@ def _of_draws(rule: DrawRule, kin: str, bernoulli: bool) -> Segment:
     return named(segment, "segment", kin)
 
 
-def _without_top(rule: IndexRule, kin: str) -> LeaderScore:
-    """An index rule's score in the form of a leader rule's: it does not look at the top."""
+def score_with_top(rule: IndexRule | LeaderRule, kin: str) -> LeaderScore:
+    """A rule's score in the form of a leader rule's; an index rule's does not look at the top."""
+    if isinstance(rule, LeaderRule):
+        return use(rule.score)
     score_of = use(rule.score)
 
     def score(
