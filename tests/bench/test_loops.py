@@ -14,7 +14,7 @@ from handful.bench import loops
 from handful.bench.contest import means_of
 from handful.bench.loops import Loop, NoCompilerError, build_c_loop, find_compiler, numba_loop
 
-RUNS, T = 200, 2000
+RUNS, T = 2000, 2000
 Z = 4.5
 """A z-test with this bound has a false-alarm rate of 7e-6."""
 CASES = [("ucb-m", 2, 1.0), ("ucb-m", 4, 1.0), ("ucb-m", 4, 0.2), ("ucb1", 10, 1.0)]
