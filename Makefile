@@ -13,7 +13,7 @@ help:
 	@echo "make paper      reproduce the paper into report/index.html; RUNS=5 for a quick look"
 	@echo "make test       lint, types, import rules and all tests"
 	@echo "make test-long  the full-size statistical checks (minutes)"
-	@echo "make bench      pulls per second beside a textbook loop"
+	@echo "make bench      the time of a pull beside textbook loops and other packages: bench/"
 	@echo "make clean      remove .venv and what was made"
 
 $(VENV)/.sim: pyproject.toml constraints.txt
@@ -55,7 +55,7 @@ test-long: $(VENV)/.dev
 	$(BIN)/pytest -q -n 2 --dist loadgroup -m long
 
 bench: $(VENV)/.sim
-	$(BIN)/python benchmarks/pulls_per_second.py
+	$(BIN)/handful bench textbook growth peers
 
 clean:
-	rm -rf $(VENV) report .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) report bench build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -15,6 +15,7 @@ COMMANDS = {
     "plot": "Draw results that `handful run --out` wrote.",
     "policies": "List the policies, or describe some.",
     "paper": "Reproduce the paper: tables, figures, claims, report.",
+    "bench": "Measure the simulator beside textbook loops and other packages.",
     "doctor": "Check that this installation works.",
 }
 

@@ -1,0 +1,113 @@
+"""`handful bench`: the simulator beside textbook loops and other packages, as ratios."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from handful.bench import report
+from handful.bench.contest import Row
+from handful.bench.suites import QUICK, Sizes, contests
+from handful.cli.show import number, progress, table
+from handful.errors import SettingError
+from handful.simulation.plan import MAX_HORIZON, whole
+
+
+@click.command("bench")
+@click.argument("names", nargs=-1, metavar="[textbook|growth|peers]...")
+@click.option("--quick", is_flag=True, help="Small sizes: whether it works, not how fast it is.")
+@click.option(
+    "--horizon", "-T", type=number, default=10**9,
+    help="The longest horizon as T grows.  [default: 1e9]",
+)  # fmt: skip
+@click.option(
+    "--patience", type=float,
+    help="As T, M or K grow, leave out what would take more seconds than this.  "
+    "[default: 30; 2 with --quick]",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("bench"),
+    show_default=True, help="Folder for bench.json, bench.png and bench.svg.",
+)  # fmt: skip
+def command(
+    names: tuple[str, ...],
+    quick: bool,
+    horizon: int,
+    patience: float | None,
+    as_json: bool,
+    out: Path,
+) -> None:
+    """Measure the simulator beside others on the same jobs, on one core, as ratios.
+
+    \b
+    textbook  beside one step per pull, in C (with the system's compiler) and in Numba
+    growth    as T, M and K grow
+    peers     beside pymab, river, MABWiser and SMPyBandits, each in an environment of its own
+              under build/peers, made with pip when first asked for; needs the source tree
+
+    Without a name: textbook and growth, some minutes. Contestants take turns, and the best turn of
+    each counts. The last column is the time of a pull to that of UCB-M, or UCB1, in handful.
+    """
+    chosen = report.check_names(names)
+    sizes = (QUICK if quick else Sizes()).up_to(whole("horizon", horizon, MAX_HORIZON))
+    if patience is not None:
+        if not patience > 0:
+            raise SettingError(f"--patience {patience:g}: give seconds, more than 0")
+        sizes = replace(sizes, patience=patience)
+    _make(out)
+    first = "starting (kernels are compiled once, then kept)"
+    with progress(contests(chosen, sizes), first, lines_every=20) as show:
+        measured = report.measure(chosen, sizes, show)
+    written = report.write(measured, out)
+    if as_json:
+        click.echo(json.dumps(measured.to_dict()))
+        return
+    _print(measured)
+    for path in written:
+        click.echo(path)
+
+
+def _make(out: Path) -> None:
+    """The folder to write to, made before any work is done."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(f"--out {out}: {error.strerror}") from None
+    if not os.access(out, os.W_OK):
+        raise SettingError(f"--out {out}: the folder cannot be written to")
+
+
+def _print(measured: report.Report) -> None:
+    heads = ["suite", "policy", "instance", "by", "M", "T", "runs", "ns/pull", "ratio"]
+    table(heads, [_row(row, measured.ratio(row)) for row in measured.rows], left=4)
+    if measured.goals:
+        rows = [
+            [goal.line, goal.asked, f"{goal.measured:.1f}x", "yes" if goal.met else "no"]
+            for goal in measured.goals
+        ]
+        table(["goal", "asked", "measured", "met"], rows)
+    if measured.compiler is not None:
+        click.echo(f"C loop: {measured.compiler['command']} ({measured.compiler['version']})")
+    for line in measured.left_out:
+        click.echo(f"left out: {line}")
+
+
+def _row(row: Row, ratio: float | None) -> list[str]:
+    job = row.job
+    by = row.by if job.group != "peers" else f"{row.by}, {row.how}"
+    return [
+        job.group,
+        job.policy,
+        job.instance,
+        by,
+        str(job.memory),
+        f"{job.horizon:g}",
+        str(row.runs),
+        f"{row.ns_per_pull:.3g}" if row.ns_per_pull < 1000 else f"{row.ns_per_pull:,.0f}",
+        "-" if ratio is None else f"{ratio:,.2f}" if ratio < 100 else f"{ratio:,.0f}",
+    ]
