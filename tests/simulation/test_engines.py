@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handful.simulation import compiled, plan
-from handful.simulation.kernels import block, jit, phased, step
+from handful.simulation.kernels import block, jit, phased, segments, step
 from tests.simulation.agree import assert_engines_agree, assert_same
 
 POLICIES = ("ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m")
@@ -143,7 +143,7 @@ def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     family = jit.family
     monkeypatch.setattr(block, "TABLE", 64)
     monkeypatch.setattr(step, "TABLE", 64)
-    monkeypatch.setattr(step, "family", lambda *parts: f"table64_{family(*parts)}")
+    monkeypatch.setattr(segments, "family", lambda *parts: f"table64_{family(*parts)}")
     monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
 
 

@@ -134,12 +134,14 @@ def test_a_policy_that_is_not_phased_is_for_the_oracle() -> None:
 
 
 def kernel_name(rule: Rule) -> str:
-    kernel: Any = phased.phased_kernel(rule, True, False)
+    kernel: Any = phased.phased_kernel(rule, True, False, False)
     return str(kernel.py_func.__name__)
 
 
 def test_a_rule_has_one_kernel() -> None:
-    assert phased.phased_kernel(UCB1, True, False) is phased.phased_kernel(UCBM.rule, True, False)
+    assert phased.phased_kernel(UCB1, True, False, False) is phased.phased_kernel(
+        UCBM.rule, True, False, False
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from handful.rng import stream
 from handful.rules import BonusRule
 from handful.rules.thompson import trial
 from handful.simulation import oracle
-from handful.simulation.kernels import automaton, phased, skip, step
+from handful.simulation.kernels import automaton, phased, segments
 from handful.simulation.kernels.block import empty_memory, space
 from handful.simulation.kernels.jit import CompileError, cache_folder
 from handful.simulation.kernels.lanes import WIDTH
@@ -82,21 +82,30 @@ def supports_skipping(cell: Cell) -> bool:
         machine = cell.policy.automaton
         return machine.calm is not None and (bernoulli or machine.credit is trial)
     assert issubclass(cell.policy, PhasedPolicy)
-    rule = cell.policy.rule
-    return skip.serves(rule) and (bernoulli or not skip.needs_bernoulli(rule))
+    return segments.can_skip(cell.policy.rule, bernoulli)
 
 
 def gains_by_skipping(cell: Cell) -> bool:
     """Whether skipping is the faster engine. It must not depend on the runs: their numbers do not.
 
-    With all arms in memory, long stretches belong to one arm. In sub-phases they are too short to
-    beat the blocks of UCB1 and MOSS, but not the scores of other rules.
+    For UCB1 and MOSS, blocks of runs are hard to beat. It takes long stretches that belong to one
+    arm: all arms in memory, and few pulls of the others, of order (eta/gap)^2 ln T each; for MOSS,
+    whose bonus ends after its share of the pulls, no more than that share.
     """
     if not supports_skipping(cell):
         return False
-    if issubclass(cell.policy, PhasedPolicy) and isinstance(cell.policy.rule, BonusRule):
-        return cell.memory >= cell.instance.n_arms
-    return True
+    if not issubclass(cell.policy, PhasedPolicy) or not isinstance(cell.policy.rule, BonusRule):
+        return True
+    world = cell.instance
+    if cell.memory < world.n_arms:
+        return False
+    if world.n_arms > FEW_ARMS:
+        return True
+    gaps = [world.best_mean - world.mean(arm) for arm in range(world.n_arms)]
+    needed = 2.0 * _eta(cell) ** 2 * math.log(cell.horizon)
+    share = world.n_arms if cell.policy.rule.width_uses_budget else 1
+    others = sum(min(cell.horizon / share, needed / gap**2) for gap in gaps if gap > 0.0)
+    return others + cell.horizon * (gaps.count(0.0) - 1) < 0.1 * cell.horizon
 
 
 def unchanged(policy: type[Policy]) -> bool:
@@ -236,8 +245,7 @@ def most_lanes(cell: Cell, skipping: bool = False) -> int:
     """How many runs of the cell go through the schedule together, at most."""
     if not issubclass(cell.policy, PhasedPolicy):
         return 1
-    lanes_of = skip.most_lanes if skipping else step.most_lanes
-    return lanes_of(cell.policy.rule, min(cell.memory, cell.instance.n_arms))
+    return segments.most_lanes(cell.policy.rule, _slots(cell), skipping)
 
 
 def _blocks(runs: int, workers: int, most: int) -> list[Block]:
@@ -286,7 +294,9 @@ def _kernel(
 
         return start_automaton
     assert issubclass(cell.policy, PhasedPolicy)
-    phases: Any = phased.phased_kernel(cell.policy.rule, bernoulli, skipping)
+    phases: Any = phased.phased_kernel(
+        cell.policy.rule, bernoulli, skipping, _slots(cell) > segments.MANY
+    )
     if plain:
         phases = phases.py_func
     eta, told, shape = _eta(cell), _horizon(cell), _shape(cell)

@@ -65,11 +65,17 @@ class Walk(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """For a segment to use as it likes: for each lane a slot, `AHEAD` uniform numbers, 4 shapes."""
+    """For a segment to use as it likes.
+
+    For each lane a slot, `AHEAD` uniform numbers and four shapes; for one run, a list of slots and
+    a few numbers that it finds again in the next segment; a generator.
+    """
 
     best: Ints
     uniforms: Floats
     shapes: Floats
+    slots: Ints
+    numbers: Floats
     state: Words
 
 
@@ -118,6 +124,13 @@ def space(slots: int, lanes: int) -> Space:
         words(2 * lanes),
         words(lanes),
         Walk(ints(lanes), words(lanes), ints(lanes), ints(lanes), np.zeros(lanes), np.zeros(lanes)),
-        Scratch(ints(lanes), np.zeros(AHEAD * lanes), np.zeros(4 * lanes), words(2)),
+        Scratch(
+            ints(lanes),
+            np.zeros(AHEAD * lanes),
+            np.zeros(4 * lanes),
+            ints(slots),
+            np.zeros(8),
+            words(2),
+        ),
         Tables(np.empty(TABLE + 1), np.empty(TABLE + 1), ints(4)),
     )

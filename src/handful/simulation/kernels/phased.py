@@ -14,7 +14,7 @@ from functools import cache
 from handful import shuffle
 from handful.policies import schedule as phases
 from handful.rules import Rule, recommend
-from handful.simulation.kernels import skip, step
+from handful.simulation.kernels import segments
 from handful.simulation.kernels.block import Luck, Space
 from handful.simulation.kernels.exact import plus_all
 from handful.simulation.kernels.jit import kernel, use
@@ -55,13 +55,13 @@ def slots(K: int, M: int, B: float, alpha: float, T: int) -> int:
 
 
 @cache
-def phased_kernel(rule: Rule, bernoulli: bool, skipping: bool) -> Callable[..., None]:
+def phased_kernel(rule: Rule, bernoulli: bool, skipping: bool, many: bool) -> Callable[..., None]:
     """The kernel of Algorithm 1 with this rule, for Bernoulli rewards or any.
 
     It runs the runs first, ..., first + used - 1 in a block of L lanes; lanes to spare repeat the
     last run and leave nothing behind. A horizon of 0 is one not told.
     """
-    segment, kin = (skip if skipping else step).segment(rule, bernoulli)
+    segment, kin = segments.segment(rule, bernoulli, skipping, many)
     _, centre_of = reward_law(bernoulli)
 
     def run(

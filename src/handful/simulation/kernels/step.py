@@ -1,9 +1,9 @@
 """Segments that go pull by pull and make the very choices of the policy itself.
 
-`_of_bonus` serves rules of the form mean + growth width, both factors tabulated as they are needed
+`of_bonus` serves rules of the form mean + growth width, both factors tabulated as they are needed
 (an entry is the rule's own value, so no bit of a score changes), in three loops: for a block of
-runs, for one run, and for one run with two arms and Bernoulli rewards. `_of_index` serves any rule
-by calling its score, `_of_draws` those that pick the highest of random draws.
+runs, for one run, and for one run with two arms and Bernoulli rewards. `of_index` serves any rule
+by calling its score, `of_draws` those that pick the highest of random draws.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handful import rng
-from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule, Rule
+from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule
 from handful.rules.base import LeaderScore
 from handful.simulation.kernels.block import AHEAD, TABLE, Luck, Memory, Scratch, Tables
-from handful.simulation.kernels.jit import family, named, use
-from handful.simulation.kernels.lanes import WIDTH, best_slots
+from handful.simulation.kernels.jit import named, use
+from handful.simulation.kernels.lanes import best_slots
 from handful.simulation.kernels.world import (
     Floats,
     Ints,
@@ -32,28 +32,8 @@ Segment: TypeAlias = Callable[..., None]
 of a sub-phase with m arms in memory and a budget of b; `clock` is t from the start of the run."""
 
 
-def segment(rule: Rule, bernoulli: bool) -> tuple[Segment, str]:
-    """The segment of a rule, for Bernoulli rewards or any, and the family name of its kernel."""
-    law = "bernoulli" if bernoulli else "any_law"
-    if isinstance(rule, BonusRule):
-        kin = family(f"bonus_{law}", rule.name, rule.growth, rule.width, rule.width_uses_budget)
-        return _of_bonus(rule, kin, bernoulli), kin
-    if isinstance(rule, DrawRule):
-        kin = family(f"draws_{law}", rule.name, rule.prepare, rule.pick, rule.credit)
-        return _of_draws(rule, kin, bernoulli), kin
-    kind = "leader" if isinstance(rule, LeaderRule) else "index"
-    kin = family(f"{kind}_{law}", rule.name, rule.score, rule.credit, rule.tries_each_first)
-    return _of_index(rule, kin, bernoulli), kin
-
-
-def most_lanes(rule: Rule, m: int) -> int:
-    """How many lanes a block has at most: what stays in the fastest cache."""
-    if not isinstance(rule, BonusRule):
-        return 1
-    return WIDTH if m > 32 else 2 * WIDTH
-
-
-def _of_bonus(rule: BonusRule, kin: str, bernoulli: bool) -> Segment:
+def of_bonus(rule: BonusRule, kin: str, bernoulli: bool) -> Segment:
+    """For a score of mean + growth width."""
     growth = use(rule.growth)
     width = use(rule.width)
     uses_budget = rule.width_uses_budget
@@ -105,7 +85,7 @@ def _bonus_block(rule: BonusRule, kin: str, bernoulli: bool) -> Callable[..., No
     ) -> None:  # fmt: skip
         growths, widths, _ = tables
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
-        best, uniforms, _, state = scratch
+        best, uniforms, state = scratch.best, scratch.uniforms, scratch.state
         quick = bernoulli and until <= TABLE
         drawn = t
         while t < until:
@@ -298,7 +278,8 @@ def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., None]:
     return named(pair, "pair", kin)
 
 
-def _of_index(rule: IndexRule | LeaderRule, kin: str, bernoulli: bool) -> Segment:
+def of_index(rule: IndexRule | LeaderRule, kin: str, bernoulli: bool) -> Segment:
+    """For any score."""
     credit = use(rule.credit)
     reward, _ = reward_law(bernoulli)
     tries_each_first = rule.tries_each_first
@@ -337,7 +318,8 @@ def _of_index(rule: IndexRule | LeaderRule, kin: str, bernoulli: bool) -> Segmen
     return named(segment, "segment", kin)
 
 
-def _of_draws(rule: DrawRule, kin: str, bernoulli: bool) -> Segment:
+def of_draws(rule: DrawRule, kin: str, bernoulli: bool) -> Segment:
+    """For the highest of random draws."""
     prepare = use(rule.prepare)
     pick = use(rule.pick)
     credit = use(rule.credit)
