@@ -343,11 +343,12 @@ IN_ANOTHER_PROCESS = """
 from handful.rules import MOSS, THOMPSON, UCB1
 from handful.simulation import compiled, plan
 from handful.simulation.kernels import phased
+from handful.simulation.kernels.world import PAIR, Build
 
 for policy, rule in (("ucb-m", UCB1), ("moss-m", MOSS), ("ts-m", THOMPSON)):
     cell = plan.cell(policy, "linear:10", 2, 1000, runs=1)
     regret = compiled.simulate_runs(cell, [1000], n_jobs=1).regret[0, 0]
-    stats = phased.phased_kernel(rule, True, False, False).stats
+    stats = phased.phased_kernel(rule, Build(True, False, False, PAIR)).stats
     print(policy, regret, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

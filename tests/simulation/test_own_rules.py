@@ -18,6 +18,7 @@ from handful.rng import State, uniform
 from handful.rules import MOSS, THOMPSON, UCB1, BonusRule, DrawRule, IndexRule, Rule
 from handful.simulation import compiled, plan
 from handful.simulation.kernels import jit, phased
+from handful.simulation.kernels.world import FEW, Build
 from tests.simulation.agree import assert_engines_agree
 
 
@@ -133,15 +134,16 @@ def test_a_policy_that_is_not_phased_is_for_the_oracle() -> None:
     assert not compiled.supports(stranger)
 
 
+BUILD = Build(bernoulli=True, endless=False, skipping=False, slots=FEW)
+
+
 def kernel_name(rule: Rule) -> str:
-    kernel: Any = phased.phased_kernel(rule, True, False, False)
+    kernel: Any = phased.phased_kernel(rule, BUILD)
     return str(kernel.py_func.__name__)
 
 
 def test_a_rule_has_one_kernel() -> None:
-    assert phased.phased_kernel(UCB1, True, False, False) is phased.phased_kernel(
-        UCBM.rule, True, False, False
-    )
+    assert phased.phased_kernel(UCB1, BUILD) is phased.phased_kernel(UCBM.rule, BUILD)
 
 
 @pytest.mark.parametrize(

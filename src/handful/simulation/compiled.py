@@ -32,7 +32,7 @@ from handful.simulation.kernels import automaton, phased, segments
 from handful.simulation.kernels.block import empty_memory, space
 from handful.simulation.kernels.jit import CompileError, cache_folder
 from handful.simulation.kernels.lanes import WIDTH
-from handful.simulation.kernels.world import Batch, World
+from handful.simulation.kernels.world import Batch, Build, World, size
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
@@ -245,7 +245,7 @@ def most_lanes(cell: Cell, skipping: bool = False) -> int:
     """How many runs of the cell go through the schedule together, at most."""
     if not issubclass(cell.policy, PhasedPolicy):
         return 1
-    return segments.most_lanes(cell.policy.rule, _slots(cell), skipping)
+    return segments.most_lanes(cell.policy.rule, _build(cell, skipping), _slots(cell))
 
 
 def _blocks(runs: int, workers: int, most: int) -> list[Block]:
@@ -264,6 +264,13 @@ def _blocks(runs: int, workers: int, most: int) -> list[Block]:
     return blocks
 
 
+def _build(cell: Cell, skipping: bool) -> Build:
+    """What the cell's kernel is made for. The skipping engine sees trials only."""
+    bernoulli = skipping or cell.instance.law == laws.BERNOULLI
+    slots = size(min(cell.memory, cell.instance.n_arms))
+    return Build(bernoulli, cell.instance.endless, skipping, slots)
+
+
 def _kernel(
     cell: Cell, most: int, skipping: bool, plain: bool = False
 ) -> Callable[[], Callable[[Block, Batch], None]]:
@@ -272,10 +279,10 @@ def _kernel(
     `plain`: not the compiled kernel, but the Python function that it was made of.
     """
     world = World.of(cell.instance)
-    bernoulli = skipping or cell.instance.law == laws.BERNOULLI
+    build = _build(cell, skipping)
     if issubclass(cell.policy, AutomatonPolicy):
         known = cell.policy.automaton
-        automatic: Any = automaton.automaton_kernel(known, bernoulli, skipping)
+        automatic: Any = automaton.automaton_kernel(known, build)
         if plain:
             automatic = automatic.py_func
         values = check_settings(cell.policy, cell.policy_settings())
@@ -294,9 +301,7 @@ def _kernel(
 
         return start_automaton
     assert issubclass(cell.policy, PhasedPolicy)
-    phases: Any = phased.phased_kernel(
-        cell.policy.rule, bernoulli, skipping, _slots(cell) > segments.MANY
-    )
+    phases: Any = phased.phased_kernel(cell.policy.rule, build)
     if plain:
         phases = phases.py_func
     eta, told, shape = _eta(cell), _horizon(cell), _shape(cell)

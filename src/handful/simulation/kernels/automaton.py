@@ -18,14 +18,15 @@ from handful.simulation.kernels.exact import plus, plus_all, times
 from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.world import (
     Batch,
+    Build,
     Floats,
     Ints,
     Words,
     World,
+    arm_laws,
     as_int,
     as_word,
     grid_of,
-    mean_in,
     reward_law,
 )
 
@@ -48,13 +49,15 @@ def restless(
 
 
 @cache
-def automaton_kernel(automaton: Automaton, bernoulli: bool, skipping: bool) -> Callable[..., None]:
+def automaton_kernel(automaton: Automaton, build: Build) -> Callable[..., None]:
     """The kernel of run r of a policy with this automaton."""
     step = use(automaton.step)
     credit = use(automaton.credit)
     registers = automaton.registers
     clairvoyant = automaton.clairvoyant
-    reward, centre_of = reward_law(bernoulli)
+    reward = reward_law(build)
+    mean_in, centre_of = arm_laws(build)
+    skipping = build.skipping
     calm = use(automaton.calm or restless)
     absorb = use(automaton.absorb)
 
@@ -154,7 +157,5 @@ def automaton_kernel(automaton: Automaton, bernoulli: bool, skipping: bool) -> C
                 if n[i] > 0:
                     batch.pulls[r, arms[i]] += n[i]
 
-    kind = "automaton_bernoulli" if bernoulli else "automaton_any_law"
-    if skipping:
-        kind = "skip_automaton"
+    kind = f"automaton_{build.tag}"
     return kernel(run, family(kind, automaton.name, automaton.step, automaton.credit, clairvoyant))

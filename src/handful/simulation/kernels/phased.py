@@ -20,12 +20,12 @@ from handful.simulation.kernels.exact import plus_all
 from handful.simulation.kernels.jit import kernel, use
 from handful.simulation.kernels.world import (
     Batch,
+    Build,
     World,
+    arm_laws,
     as_int,
     as_word,
     grid_of,
-    mean_in,
-    reward_law,
 )
 
 for _function in (
@@ -55,14 +55,14 @@ def slots(K: int, M: int, B: float, alpha: float, T: int) -> int:
 
 
 @cache
-def phased_kernel(rule: Rule, bernoulli: bool, skipping: bool, many: bool) -> Callable[..., None]:
-    """The kernel of Algorithm 1 with this rule, for Bernoulli rewards or any.
+def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
+    """The kernel of Algorithm 1 with this rule.
 
     It runs the runs first, ..., first + used - 1 in a block of L lanes; lanes to spare repeat the
     last run and leave nothing behind. A horizon of 0 is one not told.
     """
-    segment, kin = segments.segment(rule, bernoulli, skipping, many)
-    _, centre_of = reward_law(bernoulli)
+    segment, kin = segments.segment(rule, build)
+    mean_in, centre_of = arm_laws(build)
 
     def run(
         first: int,

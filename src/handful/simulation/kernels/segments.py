@@ -7,15 +7,13 @@ policy itself, one of the skipping engine makes choices of the same law.
 
 from __future__ import annotations
 
-from handful.rules import BonusRule, DrawRule, LeaderRule, Rule
+from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule, Rule
 from handful.rules.base import as_given
 from handful.simulation.kernels import steady, step, thompson
 from handful.simulation.kernels.jit import family
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.step import Segment
-
-MANY = 256
-"""With more arms in memory it is faster to look at few of them than at all in many runs at once."""
+from handful.simulation.kernels.world import MANY, PAIR, Build
 
 
 def can_skip(rule: Rule, bernoulli: bool) -> bool:
@@ -23,34 +21,38 @@ def can_skip(rule: Rule, bernoulli: bool) -> bool:
     return rule.from_beta if isinstance(rule, DrawRule) else rule.steady and bernoulli
 
 
-def most_lanes(rule: Rule, m: int, skipping: bool) -> int:
-    """How many runs a block has at most: what stays in the fastest cache."""
+def most_lanes(rule: Rule, build: Build, m: int) -> int:
+    """How many runs with m arms in memory a block has at most: what stays in the fastest cache."""
     if isinstance(rule, DrawRule):
-        return 2 * WIDTH if skipping and m == 2 else 1
-    if skipping or not isinstance(rule, BonusRule) or (rule.steady and m > MANY):
+        return 2 * WIDTH if build.skipping and build.slots == PAIR else 1
+    if not isinstance(rule, BonusRule) or _watches(rule, build):
         return 1
     return WIDTH if m > 32 else 2 * WIDTH
 
 
-def segment(rule: Rule, bernoulli: bool, skipping: bool, many: bool) -> tuple[Segment, str]:
-    """The segment of a rule, with many arms in memory or few, and its kernel's family name."""
-    law = "bernoulli" if bernoulli else "any_law"
+def segment(rule: Rule, build: Build) -> tuple[Segment, str]:
+    """The segment of a rule, and the family name of its kernel."""
     if isinstance(rule, DrawRule):
-        if skipping:
-            return thompson.segment, family("skip_draws", rule.name)
-        kin = family(f"draws_{law}", rule.name, rule.prepare, rule.pick, rule.credit)
-        return step.of_draws(rule, kin, bernoulli), kin
-    watches = "skip" if skipping else f"watch_{law}"
+        kin = family(f"draws_{build.tag}", rule.name, rule.prepare, rule.pick, rule.credit)
+        if build.skipping:
+            return thompson.duels if build.slots == PAIR else thompson.squeezes, kin
+        return step.of_draws(rule, kin, build), kin
     if isinstance(rule, BonusRule):
         parts = (rule.growth, rule.width, rule.width_uses_budget)
-        if skipping or (rule.steady and many):
-            kin = family(f"{watches}_bonus", rule.name, *parts)
-            return steady.segment(steady.scores_of(rule, kin), kin, bernoulli, skipping), kin
-        kin = family(f"bonus_{law}", rule.name, *parts)
-        return step.of_bonus(rule, kin, bernoulli), kin
+        kin = family(f"bonus_{build.tag}", rule.name, *parts)
+        if _watches(rule, build):
+            return steady.segment(steady.scores_of(rule, kin), kin, build), kin
+        return step.of_bonus(rule, kin, build), kin
     kind = "leader" if isinstance(rule, LeaderRule) else "index"
-    if skipping or (rule.steady and rule.tries_each_first and rule.credit is as_given):
-        kin = family(f"{watches}_{kind}", rule.name, rule.score)
-        return steady.segment(steady.scores_of(rule, kin), kin, bernoulli, skipping), kin
-    kin = family(f"{kind}_{law}", rule.name, rule.score, rule.credit, rule.tries_each_first)
-    return step.of_index(rule, kin, bernoulli), kin
+    own = (rule.score, rule.credit, rule.tries_each_first)
+    kin = family(f"{kind}_{build.tag}", rule.name, *own)
+    if _watches(rule, build):
+        return steady.segment(steady.scores_of(rule, kin), kin, build), kin
+    return step.of_index(rule, kin, build), kin
+
+
+def _watches(rule: BonusRule | IndexRule | LeaderRule, build: Build) -> bool:
+    """Whether `steady` serves the rule; for one run at a time."""
+    if not rule.steady or not rule.tries_each_first or rule.credit is not as_given:
+        return False
+    return build.skipping or build.slots == MANY or not isinstance(rule, BonusRule)

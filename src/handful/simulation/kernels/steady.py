@@ -31,7 +31,7 @@ from handful.rules import BonusRule, IndexRule, LeaderRule
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.step import Segment, score_with_top
-from handful.simulation.kernels.world import Floats, Ints, Words, as_int, reward_law
+from handful.simulation.kernels.world import Build, Floats, Ints, Words, as_int, reward_law
 
 use(binomial.binomial)
 use(rng.uniform)
@@ -174,10 +174,12 @@ def highest_mean(hat: Floats, m: int) -> int:
     return top
 
 
-def segment(scores: Scores, kin: str, bernoulli: bool, stretching: bool) -> Segment:
+def segment(scores: Scores, kin: str, build: Build) -> Segment:
     """The segment of a rule with these scores."""
-    grown, standing, supposed, pulled, looks_at_top, _, few = scores
-    reward, _ = reward_law(bernoulli)
+    grown, standing, supposed, pulled, looks_at_top, _, _ = scores
+    reward = reward_law(build)
+    stretching = build.skipping
+    scores_few = scores.few
     look = _lookout(scores, kin)
     exceeds = _rivals(scores, kin)
     lead = _leader(scores, kin)
@@ -257,7 +259,7 @@ def segment(scores: Scores, kin: str, bernoulli: bool, stretching: bool) -> Segm
                 if not highest > level or not known:
                     if known and t - since < m:
                         urn[DEPTH] *= 1.5
-                    elif count > max(few, m // 8):
+                    elif count > max(scores_few, m // 8):
                         urn[DEPTH] *= 0.75
                     since = t
                     far = min(until, t + max(64, t // 16))
@@ -267,7 +269,7 @@ def segment(scores: Scores, kin: str, bernoulli: bool, stretching: bool) -> Segm
                     leader, level, count = look(
                         t, far, top, low, budget, m, eta, urn[DEPTH], memory, luck.choices, watched
                     )
-            if bernoulli and stretching:
+            if stretching:
                 x = trial(mus[leader], leader, urn, luck.rewards)
             else:
                 x = reward(

@@ -18,6 +18,8 @@ from handful.simulation.kernels.block import AHEAD, TABLE, Luck, Memory, Scratch
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
 from handful.simulation.kernels.world import (
+    PAIR,
+    Build,
     Floats,
     Ints,
     Words,
@@ -32,14 +34,15 @@ Segment: TypeAlias = Callable[..., None]
 of a sub-phase with m arms in memory and a budget of b; `clock` is t from the start of the run."""
 
 
-def of_bonus(rule: BonusRule, kin: str, bernoulli: bool) -> Segment:
+def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
     """For a score of mean + growth width."""
     growth = use(rule.growth)
     width = use(rule.width)
     uses_budget = rule.width_uses_budget
-    block = _bonus_block(rule, kin, bernoulli)
-    single = _bonus_single(rule, kin, bernoulli)
-    pair = _bernoulli_pair(rule, kin)
+    block = _bonus_block(rule, kin, build)
+    single = _bonus_single(rule, kin, build)
+    two = build.bernoulli and build.slots == PAIR
+    pair = _bernoulli_pair(rule, kin) if two else single
 
     def segment(
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
@@ -61,23 +64,22 @@ def of_bonus(rule: BonusRule, kin: str, bernoulli: bool) -> Segment:
                 marks[1] = c
             block(until, t, clock, m, L, b, eta, memory, luck, scratch, tables)
             return
-        if m == 2 and bernoulli:
-            if t < m:
-                single(min(m, until), t, clock, m, b, eta, memory, luck, scratch, tables)
-                clock += min(m, until) - t
-                t = min(m, until)
-            pair(until, t, clock, b, eta, memory, luck, scratch, tables)
+        if two and m == 2:
+            first = min(max(t, m), until)
+            single(first, t, clock, m, b, eta, memory, luck, scratch, tables)
+            pair(until, first, clock + first - t, m, b, eta, memory, luck, scratch, tables)
         else:
             single(until, t, clock, m, b, eta, memory, luck, scratch, tables)
 
     return named(segment, "segment", kin)
 
 
-def _bonus_block(rule: BonusRule, kin: str, bernoulli: bool) -> Callable[..., None]:
+def _bonus_block(rule: BonusRule, kin: str, build: Build) -> Callable[..., None]:
     """Many runs in lockstep. What a run does never waits for what another does."""
     growth = use(rule.growth)
     width = use(rule.width)
-    reward, _ = reward_law(bernoulli)
+    reward = reward_law(build)
+    bernoulli = build.bernoulli
 
     def block(
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
@@ -161,11 +163,11 @@ def update_lanes(
         wide[i] = widths[as_word(c)]
 
 
-def _bonus_single(rule: BonusRule, kin: str, bernoulli: bool) -> Callable[..., None]:
+def _bonus_single(rule: BonusRule, kin: str, build: Build) -> Callable[..., None]:
     """One run."""
     growth = use(rule.growth)
     width = use(rule.width)
-    reward, _ = reward_law(bernoulli)
+    reward = reward_law(build)
 
     def single(
         until: int, t: int, clock: int, m: int, b: int, eta: float,
@@ -217,7 +219,7 @@ def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., None]:
     width = use(rule.width)
 
     def pair(
-        until: int, t: int, clock: int, b: int, eta: float,
+        until: int, t: int, clock: int, m: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
         growths, widths, marks = tables
@@ -278,10 +280,10 @@ def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., None]:
     return named(pair, "pair", kin)
 
 
-def of_index(rule: IndexRule | LeaderRule, kin: str, bernoulli: bool) -> Segment:
+def of_index(rule: IndexRule | LeaderRule, kin: str, build: Build) -> Segment:
     """For any score."""
     credit = use(rule.credit)
-    reward, _ = reward_law(bernoulli)
+    reward = reward_law(build)
     tries_each_first = rule.tries_each_first
     score_of = score_with_top(rule, kin)
 
@@ -318,12 +320,12 @@ def of_index(rule: IndexRule | LeaderRule, kin: str, bernoulli: bool) -> Segment
     return named(segment, "segment", kin)
 
 
-def of_draws(rule: DrawRule, kin: str, bernoulli: bool) -> Segment:
+def of_draws(rule: DrawRule, kin: str, build: Build) -> Segment:
     """For the highest of random draws."""
     prepare = use(rule.prepare)
     pick = use(rule.pick)
     credit = use(rule.credit)
-    reward, _ = reward_law(bernoulli)
+    reward = reward_law(build)
 
     def segment(
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,

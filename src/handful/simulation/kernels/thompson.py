@@ -48,15 +48,25 @@ TINY = 1e-250
 
 
 @use
-def segment(
+def duels(
     until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
     memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
 ) -> None:  # fmt: skip
-    """Pulls t, ..., until - 1 of a sub-phase, as `step.Segment`."""
+    """The segment of two arms; of a single one there is nothing to choose."""
     if m == 2:
         duel(until, t, L, memory, luck, scratch)
     else:
-        squeeze(until, t, m, memory, luck)
+        for lane in range(L):
+            memory.n[lane] += until - t
+
+
+@use
+def squeezes(
+    until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+    memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
+) -> None:  # fmt: skip
+    """The segment of any number of arms."""
+    squeeze(until, t, m, memory, luck)
 
 
 # Two arms.

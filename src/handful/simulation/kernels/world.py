@@ -104,12 +104,44 @@ class Batch(NamedTuple):
     stop: Ints
 
 
+class Build(NamedTuple):
+    """What a kernel is made for. The less it has to know, the sooner it is compiled."""
+
+    bernoulli: bool
+    endless: bool
+    skipping: bool
+    slots: int
+    """How many arms are in memory: `PAIR`, `FEW` or `MANY`."""
+
+    @property
+    def tag(self) -> str:
+        """A part of the kernel's name."""
+        law = "bernoulli" if self.bernoulli else "any_law"
+        world = "endless" if self.endless else "finite"
+        engine = "skip" if self.skipping else "step"
+        return f"{engine}_{law}_{world}_{('pair', 'few', 'many')[self.slots]}"
+
+
+PAIR, FEW, MANY = range(3)
+ENOUGH = 256
+"""With more arms in memory it is faster to look at few of them than at all in many runs at once."""
+
+
+def size(m: int) -> int:
+    """How many m arms are."""
+    return PAIR if m == 2 else FEW if m <= ENOUGH else MANY
+
+
 @use
-def mean_in(world: World, arm: int, key: int, state: Words) -> float:
-    """The mean of an arm in the run with this key; `state` is overwritten."""
-    if world.kind == means.RESERVOIR:
-        return means.reservoir_mean(as_word(arm), world.a, world.b, world.top, key, state)
+def finite_mean(world: World, arm: int, key: int, state: Words) -> float:
+    """The mean of an arm of a finite set."""
     return means.mean_of(world.kind, arm, world.n_arms, world.a, world.listed)
+
+
+@use
+def endless_mean(world: World, arm: int, key: int, state: Words) -> float:
+    """The mean of an arm of a reservoir in the run with this key; `state` is overwritten."""
+    return means.reservoir_mean(as_word(arm), world.a, world.b, world.top, key, state)
 
 
 @use
@@ -155,8 +187,14 @@ def no_centre(law: int, mean: float, spread: float) -> float:
     return 0.0
 
 
-def reward_law(bernoulli: bool) -> tuple[Callable[..., float], Callable[..., float]]:
-    """How a kernel draws rewards and finds centres: Bernoulli's is much the quicker to compile."""
-    if bernoulli:
-        return bernoulli_reward, no_centre
-    return any_reward, laws.centre_of
+def reward_law(build: Build) -> Callable[..., float]:
+    """How a kernel draws rewards: of Bernoulli's law or of any."""
+    return bernoulli_reward if build.bernoulli else any_reward
+
+
+def arm_laws(build: Build) -> tuple[Callable[..., float], Callable[..., float]]:
+    """How a kernel finds the mean and the centre of an arm."""
+    return (
+        endless_mean if build.endless else finite_mean,
+        no_centre if build.bernoulli else laws.centre_of,
+    )
