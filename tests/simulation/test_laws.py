@@ -33,7 +33,7 @@ from handful.simulation.plan import Cell
 from tests.simulation.agree import assert_same, first
 
 LEVEL = 1e-4 / 300
-RUNS = 1500
+RUNS = 1000
 
 
 class KLUCBM(PhasedPolicy):
@@ -177,7 +177,13 @@ def lax_by_far(score: float, rival: float) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("policy", "wrong"), [("ucb1", lax), ("moss", lax), ("kl-ucb", lax), ("imed", lax_by_far)]
+    ("policy", "wrong"),
+    [
+        ("ucb1", lax),
+        ("imed", lax_by_far),
+        pytest.param("moss", lax, marks=pytest.mark.long),
+        pytest.param("kl-ucb", lax, marks=pytest.mark.long),
+    ],
 )
 def test_a_wrong_bound_would_be_seen(
     policy: str, wrong: Any, monkeypatch: pytest.MonkeyPatch

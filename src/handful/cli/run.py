@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from handful.cli.show import check_out, number, progress, table
+from handful.cli.show import COMPILING, check_out, compiling, number, progress, table
 from handful.errors import SettingError
 from handful.simulation import Cell, Result, cell, run_cell, write_parquet
 from handful.simulation.plan import ENGINES, parse_policy
@@ -112,11 +112,14 @@ def _run(cells: list[Cell], engine: str, n_jobs: int) -> list[Result]:
             def step(done: int, planned: Cell = planned, before: int = before) -> None:
                 show(before + done, planned.id)
 
-            def compiling(before: int = before) -> None:
-                show(before, "loading kernels (compiled once, then kept)")
+            def on_compile(planned: Cell = planned, before: int = before) -> None:
+                show(before, COMPILING)
+                compiling(planned.policy.name)
 
             results.append(
-                run_cell(planned, engine=engine, n_jobs=n_jobs, progress=step, on_compile=compiling)
+                run_cell(
+                    planned, engine=engine, n_jobs=n_jobs, progress=step, on_compile=on_compile
+                )
             )
             before += planned.horizon * planned.runs
     return results

@@ -1,7 +1,7 @@
 """What the commands share: numbers on the command line, names of files to write, progress, tables.
 
-Data goes to standard output, plain when it is not a terminal; progress goes to standard error, and
-only to a terminal.
+Data goes to standard output, plain when it is not a terminal; progress goes to standard error, a
+bar only to a terminal.
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ import click
 
 from handful.errors import SettingError
 from handful.simulation.plan import whole
+
+COMPILING = "compiling kernels, once"
+
+
+def compiling(what: str) -> None:
+    """Say so where no bar does: it takes seconds, and looks like nothing happens."""
+    if not sys.stderr.isatty():
+        click.echo(f"{COMPILING}: {what}", err=True)
 
 
 def number(text: str | int) -> int:

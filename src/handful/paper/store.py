@@ -11,7 +11,7 @@ from handful.errors import SettingError
 from handful.paper.results import Results
 from handful.policies.automaton import AutomatonPolicy
 from handful.policies.phased import PhasedPolicy
-from handful.rules import BonusRule, DrawRule
+from handful.rules import BonusRule
 from handful.simulation import Cell, Result, read_parquet, run_cell
 from handful.simulation.sources import source_digest
 
@@ -70,7 +70,10 @@ class Store:
                 ) -> None:
                     report(before + pulls * share, what)
 
-                kept = run_cell(planned, n_jobs=n_jobs, progress=step)
+                def compiling(before: float = done, policy: str = planned.policy.name) -> None:
+                    report(before, f"compiling kernels, once: {policy}")
+
+                kept = run_cell(planned, n_jobs=n_jobs, progress=step, on_compile=compiling)
                 kept.to_parquet(self.path(planned))
                 done += work(planned)
                 report(done, planned.id)
@@ -85,6 +88,6 @@ def work(planned: Cell) -> float:
     if issubclass(planned.policy, PhasedPolicy):
         rule = planned.policy.rule
         if isinstance(rule, BonusRule):
-            return pulls * (8.0 if m == 2 else 25.0 + 0.7 * m)
-        return pulls * (200.0 + m if isinstance(rule, DrawRule) else 50.0 * m)
+            return pulls * (4.0 + 0.18 * m)
+        return pulls * (10.0 if m == 2 else 25.0 + 0.5 * m)
     return pulls * (10.0 if issubclass(planned.policy, AutomatonPolicy) else 5000.0)

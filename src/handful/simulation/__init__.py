@@ -75,7 +75,7 @@ def run_cell(
     progress: Progress | None = None,
     on_compile: Callable[[], None] | None = None,
 ) -> Result:
-    """Run a planned cell. `on_compile` is called before kernels are compiled or loaded."""
+    """Run a planned cell. `on_compile` is called before kernels are compiled, once and for all."""
     if n_jobs is not None:
         n_jobs = whole("n_jobs", n_jobs, 4096)
     chosen = _choose_engine(planned, check_engine(engine))
@@ -84,9 +84,9 @@ def run_cell(
     if chosen != "python":
         from handful.simulation import compiled
 
-        if on_compile is not None:
-            on_compile()
         skipping = chosen == "skip"
+        if on_compile is not None and compiled.must_compile(planned, skipping):
+            on_compile()
         compiled.warm_up(planned, skipping)
         warm = time.perf_counter()
         outcome = compiled.simulate_runs(planned, grid, n_jobs, progress, skipping)

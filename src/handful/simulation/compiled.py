@@ -30,7 +30,7 @@ from handful.rules.thompson import trial
 from handful.simulation import oracle
 from handful.simulation.kernels import automaton, phased, segments
 from handful.simulation.kernels.block import empty_memory, space
-from handful.simulation.kernels.jit import CompileError, cache_folder
+from handful.simulation.kernels.jit import CompileError, cache_folder, is_cold
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import Batch, Build, World, size
 from handful.simulation.outcome import Outcome, Stays, joined
@@ -160,6 +160,19 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
         )
 
 
+def must_compile(cell: Cell, skipping: bool = False) -> bool:
+    """Whether the cell's kernel has to be compiled, which takes seconds."""
+    return is_cold(_made(cell, _build(cell, skipping)))
+
+
+def _made(cell: Cell, build: Build) -> Any:
+    """The cell's kernel."""
+    if issubclass(cell.policy, AutomatonPolicy):
+        return automaton.automaton_kernel(cell.policy.automaton, build)
+    assert issubclass(cell.policy, PhasedPolicy)
+    return phased.phased_kernel(cell.policy.rule, build)
+
+
 def _interpreted(tiny: Cell, grid: list[int]) -> Outcome:
     """A run by the source of a skipping kernel."""
     batch = _batch(tiny, grid, range(1))
@@ -279,12 +292,10 @@ def _kernel(
     `plain`: not the compiled kernel, but the Python function that it was made of.
     """
     world = World.of(cell.instance)
-    build = _build(cell, skipping)
+    made = _made(cell, _build(cell, skipping))
+    kernel = made.py_func if plain else made
     if issubclass(cell.policy, AutomatonPolicy):
         known = cell.policy.automaton
-        automatic: Any = automaton.automaton_kernel(known, build)
-        if plain:
-            automatic = automatic.py_func
         values = check_settings(cell.policy, cell.policy_settings())
         horizon = values.get("horizon", math.nan)
         parameters = np.array([*values.values()], dtype=np.float64)
@@ -294,21 +305,18 @@ def _kernel(
             memory = empty_memory(cell.memory)
             registers = np.zeros(known.registers)
             states = np.zeros((2, 2), dtype=np.uint64)
-            return lambda block, batch: automatic(
+            return lambda block, batch: kernel(
                 block.first, cell.memory, horizon, parameters, endless, world, batch,
                 memory, registers, *states,
             )  # fmt: skip
 
         return start_automaton
     assert issubclass(cell.policy, PhasedPolicy)
-    phases: Any = phased.phased_kernel(cell.policy.rule, build)
-    if plain:
-        phases = phases.py_func
     eta, told, shape = _eta(cell), _horizon(cell), _shape(cell)
 
     def start_phases() -> Callable[[Block, Batch], None]:
         mine = space(_slots(cell), most)
-        return lambda block, batch: phases(
+        return lambda block, batch: kernel(
             *block, cell.memory, eta, told, *shape, world, batch, mine
         )
 

@@ -18,6 +18,7 @@ SOURCES = (
     "rules",
     "policies",
     "instances",
+    "simulation/compiled.py",
     "simulation/kernels",
     "simulation/oracle.py",
     "simulation/seeds.py",

@@ -35,7 +35,7 @@ from numba.extending import register_jitable
 
 from handful.simulation.sources import source_digest
 
-__all__ = ["CompileError", "cache_folder", "family", "kernel", "named", "use"]
+__all__ = ["CompileError", "cache_folder", "family", "is_cold", "kernel", "named", "use"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,6 +89,13 @@ def kernel(function: F, kin: str) -> F:
             numba.config.CACHE_DIR = before
     result: F = compiled
     return result
+
+
+def is_cold(compiled: Callable[..., Any]) -> bool:
+    """Whether a kernel is neither in this process nor in the cache yet."""
+    dispatcher: Any = compiled
+    folder = cache_folder() / dispatcher.py_func.__name__.removeprefix("kernel_")
+    return not dispatcher.signatures and not any(folder.rglob("*.nbc"))
 
 
 def _can_write(folder: Path) -> bool:
