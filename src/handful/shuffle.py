@@ -64,6 +64,12 @@ def _taken(x: int, other: int, n: int, k: int) -> int:
     return x - y if x >= y else x + n - y
 
 
+def stirred(left: int, right: int, rows: int, columns: int, k: int) -> tuple[int, int]:
+    """Two rounds of the network."""
+    left = _added(left, right, rows, k)
+    return left, _added(right, left, columns, (k + GOLDEN) & MASK)
+
+
 def forward(x: int, K: int, rows: int, columns: int, rounds: int, key: int) -> int:
     """Position -> arm."""
     while True:
@@ -71,10 +77,8 @@ def forward(x: int, K: int, rows: int, columns: int, rounds: int, key: int) -> i
         right = x % columns
         k = key
         for _ in range(rounds >> 1):
-            left = _added(left, right, rows, k)
-            k = (k + GOLDEN) & MASK
-            right = _added(right, left, columns, k)
-            k = (k + GOLDEN) & MASK
+            left, right = stirred(left, right, rows, columns, k)
+            k = (((k + GOLDEN) & MASK) + GOLDEN) & MASK
         x = left * columns + right
         if x < K:
             return x

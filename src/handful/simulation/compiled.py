@@ -25,7 +25,8 @@ from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import rounds, schedule
 from handful.policies.settings import check_settings
 from handful.rng import stream
-from handful.rules import BonusRule
+from handful.rules import BonusRule, DrawRule
+from handful.rules.steadiness import check_steady
 from handful.rules.thompson import trial
 from handful.simulation import oracle
 from handful.simulation.kernels import automaton, phased, segments
@@ -136,6 +137,10 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     pulls only; what differs later, such as a whole number that overflows, is for `--engine python`
     to find.
     """
+    if issubclass(cell.policy, PhasedPolicy):
+        rule = cell.policy.rule
+        if not isinstance(rule, DrawRule) and rule.steady:
+            check_steady(rule)
     tiny = replace(cell, horizon=min(cell.horizon, _CHECKED_PULLS), runs=1, record=False)
     grid = list(range(1, tiny.horizon + 1))
     slow = None

@@ -68,7 +68,8 @@ class Scratch(NamedTuple):
     """For a segment to use as it likes.
 
     For each lane a slot, `AHEAD` uniform numbers and four shapes; for one run, a list of slots and
-    a few numbers that it finds again in the next segment; a generator.
+    a few numbers that it finds again in the next segment; for the walker, two words a lane; a
+    generator.
     """
 
     best: Ints
@@ -76,6 +77,7 @@ class Scratch(NamedTuple):
     shapes: Floats
     slots: Ints
     numbers: Floats
+    halves: Words
     state: Words
 
 
@@ -130,6 +132,7 @@ def space(slots: int, lanes: int) -> Space:
             np.zeros(4 * lanes),
             ints(slots),
             np.zeros(8),
+            words(2 * lanes),
             words(2),
         ),
         Tables(np.empty(TABLE + 1), np.empty(TABLE + 1), ints(4)),

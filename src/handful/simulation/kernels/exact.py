@@ -54,3 +54,12 @@ def plus_all(high: float, low: float, n: Any, gaps: Any, m: int) -> tuple[float,
         x, y = times(float(n[i]), gaps[i])
         high, low = plus(high, low, x, y)
     return high, low
+
+
+@use
+def plus_lanes(high: Any, low: Any, n: Any, gaps: Any, m: int, L: int) -> None:
+    """The same for the pair of each of L lanes; slot i of lane l stands at i * L + l."""
+    for i in range(m):
+        for lane in range(L):
+            x, y = times(float(n[i * L + lane]), gaps[i * L + lane])
+            high[lane], low[lane] = plus(high[lane], low[lane], x, y)

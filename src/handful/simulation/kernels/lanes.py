@@ -15,8 +15,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from handful import rng, shuffle
 from handful.simulation.kernels.jit import use
-from handful.simulation.kernels.world import Floats, Ints
+from handful.simulation.kernels.world import Floats, Ints, Words, as_int, as_word
 
 WIDTH = 16
 """Lanes that are looked at together: enough independent work to hide each other's latency."""
@@ -37,6 +38,29 @@ def best_slots(hat: Floats, wide: Floats, L: int, m: int, g: float, best: Ints) 
     """
     for lane in range(0, L, WIDTH):
         _first_highest(hat, wide, lane, L, m, g, best)
+
+
+@use
+def shuffle_lanes(
+    places: Ints, L: int, K: int, rows: int, columns: int, rounds: int, keys: Words, halves: Words
+) -> None:
+    """From positions to arms in the shuffled order of each lane, all lanes through one round."""
+    for lane in range(L):
+        x = as_word(places[lane])
+        halves[lane] = x // columns
+        halves[L + lane] = x % columns
+    late = as_word(0)
+    for _ in range(rounds >> as_word(1)):
+        for lane in range(L):
+            halves[lane], halves[L + lane] = shuffle.stirred(
+                halves[lane], halves[L + lane], rows, columns, keys[lane] + late
+            )
+        late += as_word(2) * as_word(rng.GOLDEN)
+    for lane in range(L):
+        x = halves[lane] * columns + halves[L + lane]
+        if x >= K:
+            x = shuffle.forward(x, K, rows, columns, rounds, keys[lane])
+        places[lane] = as_int(x)
 
 
 @intrinsic

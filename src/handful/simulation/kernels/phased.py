@@ -16,8 +16,9 @@ from handful.policies import schedule as phases
 from handful.rules import Rule, recommend
 from handful.simulation.kernels import segments
 from handful.simulation.kernels.block import Luck, Space
-from handful.simulation.kernels.exact import plus_all
+from handful.simulation.kernels.exact import plus_all, plus_lanes
 from handful.simulation.kernels.jit import kernel, use
+from handful.simulation.kernels.lanes import shuffle_lanes
 from handful.simulation.kernels.world import (
     Batch,
     Build,
@@ -111,21 +112,21 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                         starts[lane] = as_int(
                             shuffle.backward(arm, k, rows, columns, rounds, keys[lane])
                         )
-                    for i in range(m):
-                        arm = incumbents[lane]
-                        if i > 0:
-                            position = as_word(phases.challenger(now.lo + i - 1, starts[lane]))
-                            arm = as_int(
-                                shuffle.forward(position, k, rows, columns, rounds, keys[lane])
-                            )
-                        mu = mean_in(world, arm, batch.arms[runs[lane]], scratch.state)
-                        at = i * L + lane
-                        memory.arms[at] = arm
-                        memory.mus[at] = mu
-                        memory.centres[at] = centre_of(world.law, mu, world.spread)
-                        memory.gaps[at] = world.best_mean - mu
-                        memory.n[at] = 0
-                        memory.s[at] = 0.0
+                    memory.arms[lane] = incumbents[lane]
+                for i in range(1, m):
+                    for lane in range(L):
+                        memory.arms[i * L + lane] = phases.challenger(now.lo + i - 1, starts[lane])
+                    shuffle_lanes(
+                        memory.arms[i * L :], L, k, rows, columns, rounds, keys, scratch.halves
+                    )
+                for at in range(m * L):
+                    key = batch.arms[runs[at % L]]
+                    mu = mean_in(world, memory.arms[at], key, scratch.state)
+                    memory.mus[at] = mu
+                    memory.centres[at] = centre_of(world.law, mu, world.spread)
+                    memory.gaps[at] = world.best_mean - mu
+                    memory.n[at] = 0
+                    memory.s[at] = 0.0
                 b = now.b
                 if b == phases.ENDLESS:
                     b = lap.pulls if lap.pulls < phases.ENDLESS else horizon
@@ -146,12 +147,10 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                         g += 1
                     if batch.stop[0] != 0:
                         return
+                plus_lanes(high, low, memory.n, memory.gaps, m, L)
                 for lane in range(L):
                     n = memory.n[lane::L]
                     arms = memory.arms[lane::L]
-                    high[lane], low[lane] = plus_all(
-                        high[lane], low[lane], n, memory.gaps[lane::L], m
-                    )
                     incumbents[lane] = arms[recommend.most_played(n[:m])]
                     if lane >= used:
                         continue

@@ -34,6 +34,7 @@ for _function in (
     rng._beta_bc,
     shuffle.grid,
     shuffle._added,
+    shuffle.stirred,
     shuffle._taken,
     shuffle.forward,
     shuffle.backward,
