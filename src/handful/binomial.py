@@ -1,6 +1,6 @@
 """Bernoulli trials: how far two chances differ, how likely so many successes are, and a draw.
 
-Exact to the last digits at any size, since simulations draw millions of trials at once. Plain
+Accurate at any size, since simulations draw thousands of millions of trials at once. Plain
 arithmetic, compiled by the simulator as it stands.
 """
 
@@ -36,7 +36,7 @@ def log_binomial(n: int, s: float, q: float) -> float:
     """The logarithm of the chance of s successes in n trials at q in (0, 1), by Stirling's formula.
 
     In the form of Loader, "Fast and accurate computation of binomial probabilities", 2000: no large
-    numbers are subtracted from each other.
+    numbers that nearly cancel are subtracted from each other.
     """
     if s == 0.0:
         return n * math.log1p(-q)
@@ -44,7 +44,25 @@ def log_binomial(n: int, s: float, q: float) -> float:
         return n * math.log(q)
     f = n - s
     spread = 0.5 * math.log(n / (s * f)) - _HALF_LOG_2_PI
-    return _stirling(n) - _stirling(s) - _stirling(f) + spread - n * kl(s / n, q)
+    apart = _deviance(s, n * q) + _deviance(f, n * (1.0 - q))
+    return _stirling(n) - _stirling(s) - _stirling(f) + spread - apart
+
+
+def _deviance(x: float, expected: float) -> float:
+    """X ln(x / expected) + expected - x, by a series where the two are close."""
+    d = x - expected
+    if abs(d) >= 0.1 * (x + expected):
+        return x * math.log(x / expected) - d
+    v = d / (x + expected)
+    total = d * v
+    term = 2.0 * x * v
+    for j in range(3, 60, 2):
+        term *= v * v
+        before = total
+        total += term / j
+        if total == before:
+            break
+    return total
 
 
 def _stirling(k: float) -> float:
@@ -77,6 +95,8 @@ def _few(n: int, p: float, state: State) -> int:
         u -= chance
         k += 1
         chance *= odds * (n - k + 1.0) / k
+        if chance < 1e-20 and k > n * p:  # what is left of u is rounding
+            break
     return k
 
 

@@ -117,6 +117,14 @@ def test_the_same_in_python() -> None:
     assert wins_fit(python_wins(NEAR), win_chances(*NEAR))
 
 
+def test_a_rival_whose_tail_is_too_small_for_a_double_can_still_win() -> None:
+    # Far below q there is nothing of it, but the leader may draw lower still.
+    record: Record = ([7, 100_000], [7.0, 50_000.0])
+    chances = win_chances(*record)
+    assert 0.001 < chances[1] < 0.1
+    assert wins_fit(python_wins(record), chances)
+
+
 @pytest.mark.parametrize("wrong", [0.7, 1.4])
 def test_a_wrong_mass_of_the_tail_would_be_seen(
     wrong: float, monkeypatch: pytest.MonkeyPatch

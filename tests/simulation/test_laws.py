@@ -24,9 +24,13 @@ import pytest
 from scipy import stats
 
 from handful import PhasedPolicy
+from handful.rng import stream
 from handful.rules import IMED, KL_UCB
 from handful.simulation import compiled, plan
 from handful.simulation.kernels import jit, phased, segments, steady
+from handful.simulation.kernels.block import Luck, space
+from handful.simulation.kernels.jit import kernel
+from handful.simulation.kernels.world import FEW, Build
 from handful.simulation.oracle import simulate_run
 from handful.simulation.outcome import Outcome
 from handful.simulation.plan import Cell
@@ -139,6 +143,11 @@ LARGE: list[tuple[Any, str, int | None, int]] = [
     ("herschkorn", "I1", None, 100_000),
     ("nonrecalling-run", "I2", None, 200_000),
     ("cover", "bernoulli:0.6,0.5", None, 200_000),
+    ("ucb1", "linear:200", None, 30_000),
+    ("moss", "power:200:0.3", None, 50_000),
+    ("kl-ucb", "linear:30", None, 10_000),
+    ("imed", "linear:40", None, 20_000),
+    ("imed", "bernoulli:" + ",".join(["0.6"] * 20), None, 20_000),
 ]
 
 
@@ -163,6 +172,59 @@ def test_large_settings(case: tuple[Any, str, int | None, int]) -> None:
 @pytest.mark.parametrize("case", LARGE, ids=NAMES)
 def test_large_settings_at_length(case: tuple[Any, str, int | None, int]) -> None:
     assert_same_law(*case, 1000)
+
+
+# What should never happen, made to happen.
+
+
+def about_as_many(k: int, mu: float) -> int:
+    """Failures that k pulls exceed every other time."""
+    return min(k, int(k * (1.0 - mu)))
+
+
+def changed(monkeypatch: pytest.MonkeyPatch, mark: str, **parts: Any) -> None:
+    """Kernels compiled afresh, not kept, with other functions in `steady`."""
+    family = jit.family
+    for name, function in parts.items():
+        monkeypatch.setattr(steady, name, jit.use(function))
+    monkeypatch.setattr(segments, "family", lambda *given: f"own_{mark}_{family(*given)}")
+    monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
+
+
+@pytest.mark.parametrize("policy", ["ucb1", "imed"])
+def test_rewards_from_the_urn_have_the_same_law(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed(monkeypatch, "urn", misses=about_as_many)
+    for world in ("bernoulli:0.7,0.4", "bernoulli:0.9,0.8,0.8"):
+        assert least_p(*samples(plan.cell(policy, world, None, 2000, runs=RUNS))) > LEVEL
+
+
+def test_an_arm_that_is_not_watched_can_have_the_highest_mean() -> None:
+    # One arm of many pulls and a high mean: a low score by IMED, which looks at the highest mean.
+    pulls = np.array([100_000, 100, 111, *[100] * 17])
+    sums = np.array([60_000.0, 61.0, 66.0, *[30.0] * 17])
+    counts = []
+    for skipping in (False, True):
+        build = Build(True, False, skipping, FEW)
+        kin = f"own_state_{skipping}"
+        run = steady.segment(steady.scores_of(IMED, kin), kin, build)
+        leads = kernel(run, kin)
+        room = space(20, 1)
+        memory = room.memory
+        room.rewards[:] = stream("state", int(skipping))
+        luck = Luck(room.choices, room.rewards, room.tape, False, 0, 0.0)
+        memory.mus[:] = 0.5
+        mine = []
+        for _ in range(4000):
+            memory.n[:], memory.s[:] = pulls, sums
+            memory.hat[:] = sums / pulls
+            room.scratch.numbers[:] = [0.0, 0.0, 0.0, 64.0, 0.1, 0.0, 0.0, 0.0]
+            t = int(pulls.sum())
+            leads(t + 12, t, t, 20, 1, 0, 1.0, memory, luck, room.scratch, room.tables)
+            mine.append(int(memory.n[1]) - 100)
+        counts.append(mine)
+    assert stats.ks_2samp(*counts, method="asymp").pvalue > LEVEL
 
 
 # What these samples see.
@@ -190,8 +252,5 @@ def test_a_wrong_bound_would_be_seen(
 ) -> None:
     cell = plan.cell(policy, "bernoulli:0.5,0.4", None, 1000, runs=RUNS)
     assert least_p(*samples(cell)) > LEVEL
-    family = jit.family
-    monkeypatch.setattr(steady, "certain", jit.use(wrong))
-    monkeypatch.setattr(segments, "family", lambda *parts: f"own_lax_{family(*parts)}")
-    monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
+    changed(monkeypatch, "lax", certain=wrong)
     assert least_p(*samples(cell)) < LEVEL

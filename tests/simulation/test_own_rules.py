@@ -134,6 +134,19 @@ def test_a_policy_that_is_not_phased_is_for_the_oracle() -> None:
     assert not compiled.supports(stranger)
 
 
+def by_budget(n: int, s: float, t: int, b: int, m: int, eta: float, rng: Any) -> float:
+    return s / n + math.sqrt(max(math.log(b / (m * n)), 0.0) / n)
+
+
+@pytest.mark.parametrize("n_arms", [3, 40])
+def test_a_steady_rule_may_look_at_a_budget_that_is_the_time(n_arms: int) -> None:
+    class AnytimeM(PhasedPolicy):
+        name, title = "anytime-m", "Anytime"
+        rule = IndexRule("anytime", by_budget, steady=True)
+
+    assert_engines_agree(plan.cell(AnytimeM, f"linear:{n_arms}", n_arms, 3000, runs=2))
+
+
 BUILD = Build(bernoulli=True, endless=False, skipping=False, slots=FEW)
 
 

@@ -68,6 +68,8 @@ def command(
         click.echo(json.dumps(measured.to_dict()))
         return
     _print(measured)
+    if quick:
+        click.echo("quick: this shows that it works, not how fast it is")
     for path in written:
         click.echo(path)
 

@@ -12,6 +12,7 @@ from importlib import metadata
 import click
 
 from handful import __version__
+from handful.errors import EngineError
 
 PACKAGES = ("numba", "numpy", "polars", "matplotlib", "rich", "click", "pandas")
 OPTIONAL = ("pandas",)
@@ -22,8 +23,9 @@ OPTIONAL = ("pandas",)
 def command(as_json: bool) -> None:
     """Check that this installation works.
 
-    Prints versions and where kernels are kept, runs both engines on one reward tape and compares
-    them bit for bit, and measures the compiled engine. Exits with 1 if anything is wrong.
+    Prints versions and where kernels are kept, runs the python and the compiled engine on one
+    reward tape and compares them bit for bit, compares the kernels of the skipping engine with
+    their source, and measures the speed. Exits with 1 if anything is wrong.
     """
     report: dict[str, object] = {
         "handful": __version__,
@@ -58,6 +60,7 @@ def _check_engines(report: dict[str, object], problems: list[str]) -> None:
     from handful.simulation import simulate
     from handful.simulation.kernels.jit import cache_folder
 
+    click.echo("running the engines; kernels that are not kept yet are compiled, once", err=True)
     folder = cache_folder()
     report["kernel cache"] = str(folder)
     with suppress(OSError):
@@ -76,6 +79,13 @@ def _check_engines(report: dict[str, object], problems: list[str]) -> None:
         report[f"{policy} engines"] = "agree" if same else "differ"
         if not same:
             problems.append(f"the engines differ on {policy}: please report this")
-    timed = simulate("ucb-m", "linear:100", memory=2, horizon=10**6, runs=4, n_jobs=1)
+    for policy, memory in (("imed", None), ("ts-m", 3)):
+        try:
+            simulate(policy, "linear:20", memory=memory, horizon=2000, runs=2, engine="skip")
+            report[f"{policy} skipping"] = "agrees with its source"
+        except EngineError as error:
+            report[f"{policy} skipping"] = "differs"
+            problems.append(str(error))
+    timed = simulate("ucb-m", "linear:100", memory=2, horizon=10**6, runs=64, n_jobs=1)
     rate = timed.settings["pulls_per_second"]
-    report["pulls per second"] = f"{rate / 1e6:.0f} million (ucb-m, M = 2, one core)"
+    report["pulls per second"] = f"{rate / 1e6:.0f} million (ucb-m, M = 2, 64 runs, one core)"

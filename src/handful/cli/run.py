@@ -126,7 +126,18 @@ def _run(cells: list[Cell], engine: str, n_jobs: int) -> list[Result]:
 
 
 def _print(results: list[Result], rho: float | None) -> None:
-    heads = ["policy", "instance", "M", "horizon", "runs", "regret", "± s.e.", "median", "Mpulls/s"]
+    heads = [
+        "policy",
+        "instance",
+        "M",
+        "horizon",
+        "runs",
+        "regret",
+        "± s.e.",
+        "median",
+        "Mpulls/s",
+        "engine",
+    ]
     if rho is not None:
         heads.append(f"regret({rho:g})")
     rows = []
@@ -143,6 +154,7 @@ def _print(results: list[Result], rho: float | None) -> None:
                 "-" if math.isnan(regret.sem) else f"{regret.sem:.1f}",
                 f"{regret.median:.1f}",
                 f"{s['pulls_per_second'] / 1e6:.1f}",
+                s["engine"],
             ]
         )
         if rho is not None:

@@ -35,7 +35,9 @@ def number(text: str | int) -> int:
         plain = text.strip().replace("_", "")
         return int(plain) if plain.lstrip("+-").isdigit() else whole("it", float(plain), 2**63)
     except (ValueError, SettingError):
-        raise click.BadParameter(f"{text!r} is not a whole number (1000000 or 1e6)") from None
+        raise click.BadParameter(
+            f"{text!r} is not a whole number below 2^63 (1000000 or 1e6)"
+        ) from None
 
 
 def check_out(out: Path, endings: Sequence[str]) -> None:

@@ -1,11 +1,11 @@
-"""Whether a rule that calls itself steady is: tried on many numbers, since a lie would be silent.
+"""Whether a rule that calls itself steady is: tried on some numbers, since a lie would be silent.
 
 A simulation skips pulls of a steady rule (`simulation/kernels/steady.py`). It needs that, up to
 rounding,
 
     a leader's score    rises with its mean where n stays, falls with n where the mean stays
-    any score           does not fall when only t grows; for a `LeaderRule`, nor when only `top`
-                        falls, down to the arm's own mean
+    any score           does not fall when only t or b grows; for a `LeaderRule`, nor when only
+                        `top` falls, down to the arm's own mean
 
 and that it draws no random numbers.
 """
@@ -45,6 +45,8 @@ def check_steady(rule: BonusRule | IndexRule | LeaderRule) -> None:
             now = _score(rule, n, mean, top, t, b, m, eta, state)
             then = _score(rule, n, mean, top, later, b, m, eta, state)
             _expect(rule, "falls as time passes", n, mean, t, then, now)
+            longer = _score(rule, n, mean, top, t, 7 * b, m, eta, state)
+            _expect(rule, "falls with the budget", n, mean, t, longer, now)
             _expect(rule, "falls as the highest mean falls", n, mean, t, here, now)
         if list(state) != before:
             raise RuleError(
@@ -58,9 +60,10 @@ def _cases(state: State) -> Iterator[tuple[int, float, int, int, int, float]]:
         n = int(math.exp(uniform(state) * math.log(1e6))) + 1
         # A mean that n rewards of 0 and 1 have.
         mean = int(uniform(state) * (n + 1)) / n
-        t = n + int(n * uniform(state) * 10) + 2
+        t = n + int(math.exp(uniform(state) * math.log(1e12))) + 1
         m = 2 + int(uniform(state) * 20)
-        yield n, min(mean, 1.0), t, 4 * t * m, m, 0.1 + uniform(state)
+        b = int(math.exp(uniform(state) * math.log(1e12))) + m
+        yield n, min(mean, 1.0), t, b, m, 1.5 * uniform(state)
 
 
 def _score(

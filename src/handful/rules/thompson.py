@@ -31,6 +31,8 @@ from handful.rules.base import DrawRule
 
 _DEPTH = 2.0
 """How many standard deviations q lies below the leader's mean, at least: a matter of speed only."""
+_DEEPEST = 300.0
+"""Less than the logarithm by which a double can be too small to be told from 0."""
 
 
 def trial(reward: float, rng: State) -> float:
@@ -193,12 +195,14 @@ def _between(n: int, s: float, low: float, q: float, tail: float, rng: State) ->
     of the exponential there, `tail`; between `low` and q, if it is less than tail (1 + more), the
     mass of the same exponential beyond `low`; and an arm without an accepted proposal is below
     `low`. So an arm with a refused one is, and for others the number is known to exceed `tail`.
-    Where the exponential is of no use so far down, the draw is made.
+    Where the exponential is of no use so far down, or its mass beyond q was too small for a double,
+    the draw is made.
     """
     k = (n * q - s) / (q * (1.0 - q))
-    more = math.expm1(min(700.0, k * (q - low)))
+    depth = k * (q - low)
+    more = math.expm1(min(_DEEPEST, depth))
     mass = abs(tail)
-    if mass * (1.0 + more) > 1.0:
+    if depth > _DEEPEST or mass * (1.0 + more) > 1.0:
         x = draw(n, s, rng)
         while x > q:
             x = draw(n, s, rng)

@@ -106,12 +106,10 @@ def _choose_engine(planned: Cell, engine: str) -> str:
         raise MissingExtraError(
             f"engine={engine!r} (engine='python' runs without it)", str(error.name), "sim"
         ) from None
-    if engine == "skip" and not compiled.supports_skipping(planned):
+    if engine == "skip" and (why := compiled.cannot_skip(planned)):
         raise SettingError(
-            f"the skipping engine cannot run {planned.policy.name} on {planned.instance.name}"
-            + (" from a tape" if planned.tape else "")
-            + ": it is for rules that say how their scores move, and Bernoulli rewards drawn as "
-            "they are needed; use engine='auto'"
+            f"the skipping engine cannot run {planned.policy.name} on {planned.instance.name}: "
+            f"{why}; engine 'auto' takes the fastest that can"
         )
     if engine == "compiled" and not compiled.supports(planned):
         raise SettingError(

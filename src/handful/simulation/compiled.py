@@ -26,6 +26,7 @@ from handful.policies.schedule import rounds, schedule
 from handful.policies.settings import check_settings
 from handful.rng import stream
 from handful.rules import BonusRule, DrawRule
+from handful.rules.base import as_given
 from handful.rules.steadiness import check_steady
 from handful.rules.thompson import trial
 from handful.simulation import oracle
@@ -43,6 +44,7 @@ _BATCH = 256
 _QUICK = 10**5
 """Pulls that are done before anyone could interrupt them; more run in threads."""
 _CHECKED_PULLS = 300
+_CHECKED_LOOKS = 30_000
 _CHECKED_MEMORY = 4096
 _WORTH_A_VECTOR = 6
 """Fewer runs than this are faster one by one than in a block with lanes to spare."""
@@ -71,19 +73,35 @@ def supports(cell: Cell) -> bool:
     return not (by_budget and cell.memory >= cell.instance.n_arms and _horizon(cell) == 0)
 
 
-def supports_skipping(cell: Cell) -> bool:
-    """Whether the skipping engine can run the cell; it reads no tape.
+def cannot_skip(cell: Cell) -> str:
+    """Why the skipping engine cannot run the cell; nothing if it can.
 
     Some rules make Bernoulli trials of any rewards, others need rewards that are such.
     """
-    if cell.tape or not supports(cell):
-        return False
+    if cell.tape:
+        return "a tape has a reward for every pull"
+    if not supports(cell):
+        return "only the python engine can"
     bernoulli = cell.instance.law == laws.BERNOULLI
     if issubclass(cell.policy, AutomatonPolicy):
         machine = cell.policy.automaton
-        return machine.calm is not None and (bernoulli or machine.credit is trial)
+        if machine.calm is None:
+            return "its automaton does not say when it is calm"
+        return "" if bernoulli or machine.credit is trial else "rewards are not Bernoulli"
     assert issubclass(cell.policy, PhasedPolicy)
-    return segments.can_skip(cell.policy.rule, bernoulli)
+    rule = cell.policy.rule
+    if isinstance(rule, DrawRule):
+        return "" if rule.from_beta else "its draws are of its own kind"
+    if not rule.steady:
+        return "its rule does not say that it is steady (steady=True)"
+    if not rule.tries_each_first or rule.credit is not as_given:
+        return "its rule credits rewards in a way of its own or does not try each arm first"
+    return "" if bernoulli else "rewards are not Bernoulli"
+
+
+def supports_skipping(cell: Cell) -> bool:
+    """Whether the skipping engine can run the cell."""
+    return not cannot_skip(cell)
 
 
 def gains_by_skipping(cell: Cell) -> bool:
@@ -131,7 +149,7 @@ def unchanged(policy: type[Policy]) -> bool:
 def warm_up(cell: Cell, skipping: bool = False) -> None:
     """Compile the cell's kernel, or load it, and check its first pulls against a slow twin.
 
-    The check costs a few milliseconds. It is there because a wrong kernel is silent: a rule of
+    The check costs some milliseconds. It is there because a wrong kernel is silent: a rule of
     one's own may mean something else in Numba than in Python. The twin is the policy itself or, for
     a skipping kernel, which makes other choices, its own source run by Python. It sees the first
     pulls only; what differs later, such as a whole number that overflows, is for `--engine python`
@@ -141,8 +159,11 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
         rule = cell.policy.rule
         if not isinstance(rule, DrawRule) and rule.steady:
             check_steady(rule)
-    tiny = replace(cell, horizon=min(cell.horizon, _CHECKED_PULLS), runs=1, record=False)
-    grid = list(range(1, tiny.horizon + 1))
+    pulls = min(_CHECKED_PULLS, max(10, _CHECKED_LOOKS // _slots(cell)))
+    tiny = replace(cell, horizon=min(cell.horizon, pulls), runs=1, record=False)
+    # A skipping kernel skips only between two times of the grid.
+    every = tiny.horizon if skipping else 1
+    grid = sorted({*range(every, tiny.horizon + 1, every), max(1, tiny.horizon // 10)})
     slow = None
     if cell.memory <= _CHECKED_MEMORY or cell.policy.unbounded:
         slow = _interpreted(tiny, grid) if skipping else oracle.simulate_run(tiny, 0, grid)
@@ -155,7 +176,7 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
             "handful.rng only; engine='python' runs it as it is. Numba says: "
             + " ".join(line.strip() for line in said[:3])
         ) from error
-    if slow is not None and fast.regret.tolist() != slow.regret.tolist():
+    if slow is not None and not _same(fast, slow):
         raise EngineError(
             f"the compiled kernel of {cell.policy.name} does not make the choices of the policy "
             "itself. Either the rule means something else in Numba than in Python (whole numbers "
@@ -163,6 +184,13 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
             "engine='python' runs it as it is; or a kept kernel is damaged: delete "
             f"{cache_folder()}"
         )
+
+
+def _same(fast: Outcome, slow: Outcome) -> bool:
+    if fast.pulls is not None and slow.pulls is not None:
+        if fast.pulls.tolist() != slow.pulls.tolist():
+            return False
+    return bool((fast.regret == slow.regret).all())
 
 
 def must_compile(cell: Cell, skipping: bool = False) -> bool:

@@ -158,4 +158,5 @@ def automaton_kernel(automaton: Automaton, build: Build) -> Callable[..., None]:
                     batch.pulls[r, arms[i]] += n[i]
 
     kind = f"automaton_{build.tag}"
-    return kernel(run, family(kind, automaton.name, automaton.step, automaton.credit, clairvoyant))
+    name = f"{automaton.name}{registers}"
+    return kernel(run, family(kind, name, step, credit, clairvoyant, calm, absorb))

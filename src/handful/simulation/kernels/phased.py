@@ -1,9 +1,8 @@
 """Algorithm 1 as a kernel: a block of runs, the schedule compiled from its own source.
 
 The runs walk `policies.schedule` in lockstep. A sub-phase is cut into segments that end at the
-times of the grid; what happens inside a segment is the affair of `step`, which makes the very
-choices of the policy itself, or of `skip`, which makes choices of the same law and looks only at
-the pulls that can change a decision.
+times of the grid; what happens inside a segment is the affair of `step`, `steady` and `thompson`,
+among which `segments` chooses.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from functools import cache
 
 from handful import shuffle
 from handful.policies import schedule as phases
-from handful.rules import Rule, recommend
+from handful.rules import DrawRule, Rule, recommend
 from handful.simulation.kernels import segments
 from handful.simulation.kernels.block import Luck, Space
 from handful.simulation.kernels.exact import plus_all, plus_lanes
@@ -39,8 +38,8 @@ for _function in (
 ):
     use(_function)
 
-CHUNK = 2**22
-"""Pulls times arms between two looks at whether to stop."""
+CHUNK, LONG_CHUNK = 2**22, 2**32
+"""Pulls times arms between two looks at whether to stop; and if pulls are skipped."""
 
 
 def slots(K: int, M: int, B: float, alpha: float, T: int) -> int:
@@ -64,6 +63,8 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
     """
     segment, kin = segments.segment(rule, build)
     mean_in, centre_of = arm_laws(build)
+    steady_skips = build.skipping and not isinstance(rule, DrawRule)
+    chunk = LONG_CHUNK if steady_skips else CHUNK
 
     def run(
         first: int,
@@ -133,7 +134,7 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                 began = t
                 end = min(lap_end, t + now.b)
                 while t < end:
-                    until = min(end, batch.grid[g], t + max(1, CHUNK // (m * L)))
+                    until = min(end, batch.grid[g], t + max(1, chunk // (m * L)))
                     segment(
                         until - began, t - began, t, m, L, b, eta, memory, luck, scratch, tables
                     )

@@ -16,11 +16,6 @@ from handful.simulation.kernels.step import Segment
 from handful.simulation.kernels.world import MANY, PAIR, Build
 
 
-def can_skip(rule: Rule, bernoulli: bool) -> bool:
-    """Whether the skipping engine serves the rule; Thompson sampling does for any rewards."""
-    return rule.from_beta if isinstance(rule, DrawRule) else rule.steady and bernoulli
-
-
 def most_lanes(rule: Rule, build: Build, m: int) -> int:
     """How many runs with m arms in memory a block has at most: what stays in the fastest cache."""
     if isinstance(rule, DrawRule):

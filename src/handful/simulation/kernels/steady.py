@@ -1,7 +1,8 @@
 """Segments for rules with steady scores: most arms are not looked at, and many pulls neither.
 
 A score is steady if it rises with the arm's mean, falls with its pulls, and without a pull only
-rises, with the time or as the highest mean falls (`steady` of a rule).
+rises, with the time, with the budget where that is the time, or as the highest mean falls (`steady`
+of a rule).
 
 **The watched.** For a time `far` and a highest mean `low`, no arm outside of a short list can score
 more than `level` until then. As long as the best of the list does, it is the best of all, and the
@@ -42,7 +43,7 @@ SHORTEST = 4
 """Looking less far ahead is not worth while."""
 REST, LONGEST_REST = 16, 256
 """Pulls one by one after that, before looking ahead again; twice as many each time in a row."""
-DOUBT = 1e-12
+DOUBT = 1e-11
 """More than rounding can change a score that is at most a few units large, ..."""
 DOUBT_BY_PULL = 4e-16
 """... and for scores that are n times a divergence, in addition, for each of the n pulls."""
@@ -215,8 +216,9 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                 if stretching and known and rest == 0 and urn[LEFT] == 0.0:
                     limit = min(far, t + reach)
                     spare = misses(limit - t, mus[leader])
+                    most = b if b > 0 else limit
                     rival = exceeds(
-                        leader, t, limit, spare, level, top, low, budget, m, eta, count,
+                        leader, t, limit, spare, level, top, low, most, m, eta, count,
                         memory, luck.choices, watched,
                     )  # fmt: skip
                     score = supposed(
@@ -225,7 +227,7 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                     if looks_at_top and not certain(score, rival):
                         spare = 0
                         rival = exceeds(
-                            leader, t, limit, spare, level, top, low, budget, m, eta, count,
+                            leader, t, limit, spare, level, top, low, most, m, eta, count,
                             memory, luck.choices, watched,
                         )  # fmt: skip
                     if certain(score, rival):
@@ -267,8 +269,9 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                         spare = 2 * misses(far - t, hat[top]) + 8
                         low = s[top] / (n[top] + spare)
                     leader, level, count = look(
-                        t, far, top, low, budget, m, eta, urn[DEPTH], memory, luck.choices, watched
-                    )
+                        t, far, top, low, budget, b if b > 0 else far, m, eta, urn[DEPTH],
+                        memory, luck.choices, watched,
+                    )  # fmt: skip
             if stretching:
                 x = trial(mus[leader], leader, urn, luck.rewards)
             else:
@@ -295,10 +298,13 @@ def _lookout(scores: Scores, kin: str) -> Callable[..., tuple[int, float, int]]:
     grown, standing, few = scores.grown, scores.standing, scores.few
 
     def look(
-        t: int, far: int, top: int, low: float, b: int, m: int, eta: float, depth: float,
+        t: int, far: int, top: int, low: float, b: int, most: int, m: int, eta: float, depth: float,
         memory: Memory, choices: Words, watched: Ints,
     ) -> tuple[int, float, int]:  # fmt: skip
-        """The first slot with the highest score; `level`, and how many slots can get above it."""
+        """The first slot with the highest score; `level`, and how many slots can get above it.
+
+        b is the budget now, `most` that at `far`: where it is not known, it is the time.
+        """
         g = grown(t, eta)
         best = 0
         highest = -math.inf
@@ -315,7 +321,7 @@ def _lookout(scores: Scores, kin: str) -> Callable[..., tuple[int, float, int]]:
         level = highest - depth
         count = 0
         for i in range(m):
-            x = standing(i, low, far, g, b, m, eta, memory, choices)
+            x = standing(i, low, far, g, most, m, eta, memory, choices)
             if i == best or x + DOUBT + DOUBT_BY_PULL * memory.n[i] > level:
                 watched[count] = i
                 count += 1
@@ -336,15 +342,17 @@ def _rivals(scores: Scores, kin: str) -> Callable[..., float]:
         Infinite where that is not known: if the leader need not be the one with the highest mean.
         """
         least = memory.s[leader] / (memory.n[leader] + spare)
-        if looks_at_top and (top != leader or least < low):
-            return math.inf
+        if looks_at_top:
+            if top != leader or least < low:
+                return math.inf
+            for i in range(m):
+                if i != leader and memory.hat[i] >= least:
+                    return math.inf
         g = grown(limit, eta)
         rival = level
         for j in range(count):
             i = watched[j]
             if i != leader:
-                if looks_at_top and memory.hat[i] >= least:
-                    return math.inf
                 x = standing(i, least, limit, g, b, m, eta, memory, choices)
                 rival = max(rival, x + DOUBT + DOUBT_BY_PULL * memory.n[i])
         return rival
@@ -399,10 +407,12 @@ def _leader(scores: Scores, kin: str) -> Callable[..., int]:
             ):
                 k //= 2
             run = as_int(k)
-            if mu < 1.0:
+            if mu <= 0.0:
+                run = as_int(0)
+            elif mu < 1.0:
                 u = math.log(rng.positive_uniform(luck.rewards))
                 if u > k * math.log(mu):
-                    run = as_int(u / math.log(mu)) if mu > 0.0 else as_int(0)
+                    run = as_int(u / math.log(mu))
             n += run
             s += run
             t += run
