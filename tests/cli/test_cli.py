@@ -90,7 +90,7 @@ def test_a_pipe_gets_tab_separated_data() -> None:
     lines = call(*GRID).stdout.splitlines()
     assert len(lines) == 5
     assert lines[0].split("\t")[:4] == ["policy", "instance", "M", "horizon"]
-    assert all(len(line.split("\t")) == 9 for line in lines)
+    assert all(len(line.split("\t")) == 10 for line in lines)
 
 
 def test_eta_goes_to_the_policies_that_have_it() -> None:

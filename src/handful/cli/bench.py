@@ -12,12 +12,12 @@ import click
 from handful.bench import report
 from handful.bench.contest import Row
 from handful.bench.suites import QUICK, Sizes, contests
-from handful.cli.show import number, progress, table
+from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError
 from handful.simulation.plan import MAX_HORIZON, whole
 
 
-@click.command("bench")
+@click.command("bench", context_settings=HELP)
 @click.argument("names", nargs=-1, metavar="[textbook|growth|peers]...")
 @click.option("--quick", is_flag=True, help="Small sizes: whether it works, not how fast it is.")
 @click.option(

@@ -12,13 +12,14 @@ from importlib import metadata
 import click
 
 from handful import __version__
+from handful.cli.show import HELP
 from handful.errors import EngineError
 
 PACKAGES = ("numba", "numpy", "polars", "matplotlib", "rich", "click", "pandas")
 OPTIONAL = ("pandas",)
 
 
-@click.command("doctor")
+@click.command("doctor", context_settings=HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(as_json: bool) -> None:
     """Check that this installation works.

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from handful.cli.show import number, progress, table
+from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError
 from handful.paper import claims, report, tables
 from handful.paper.experiments import EXPERIMENTS, Table, recorded
@@ -24,7 +24,7 @@ CLAIMS = "claims"
 ALL = "all"
 
 
-@click.command("paper")
+@click.command("paper", context_settings=HELP)
 @click.argument("names", nargs=-1, type=click.Choice([*EXPERIMENTS, CLAIMS, ALL]))
 @click.option("--runs", type=number, help="Runs of each cell; 20 in tables, 100 in figures.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Any whole number.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from handful.cli.show import check_out, number
+from handful.cli.show import HELP, check_out, number
 from handful.errors import SettingError
 from handful.instances import instance
 from handful.simulation import Result, read_parquet
@@ -17,7 +17,7 @@ from handful.simulation.plot import SCALES, save
 ENDINGS = (".png", ".svg", ".pdf")
 
 
-@click.command("plot")
+@click.command("plot", context_settings=HELP)
 @click.argument(
     "files",
     nargs=-1,

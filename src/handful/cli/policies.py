@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from handful.cli.show import table
+from handful.cli.show import HELP, table
 from handful.policies import POLICIES, Policy, policy_class
 
 
-@click.command("policies")
+@click.command("policies", context_settings=HELP)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(names: tuple[str, ...], as_json: bool) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from handful.cli.show import COMPILING, check_out, compiling, number, progress, table
+from handful.cli.show import COMPILING, HELP, check_out, compiling, number, progress, table
 from handful.errors import SettingError
 from handful.simulation import Cell, Result, cell, run_cell, write_parquet
 from handful.simulation.plan import ENGINES, parse_policy
 
 
-@click.command("run")
+@click.command("run", context_settings=HELP)
 @click.option(
     "--policy", "-p", "policies", multiple=True, required=True, metavar="NAME",
     help="A policy, as `handful policies` lists them; settings may follow: ucb-m:eta=0.2. "

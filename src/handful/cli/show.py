@@ -18,6 +18,8 @@ import click
 from handful.errors import SettingError
 from handful.simulation.plan import whole
 
+HELP = {"help_option_names": ["-h", "--help"]}
+"""For every command by itself, since click remembers how it was asked for first."""
 COMPILING = "compiling kernels, once"
 
 
