@@ -154,18 +154,20 @@ def _broken(
         reg[1] = 0.0
 
 
-def _calm_nonrecalling(
+def calm_until_settled(
     slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
 ) -> tuple[int, int]:  # fmt: skip
+    """A run of sqrt(T) successes, counted in reg[1], settles it."""
     m = math.sqrt(T)
     return (FOREVER, 0) if reg[1] >= m else (0, math.ceil(m - reg[1]))
 
 
-def _absorb_nonrecalling(
+def absorb_until_settled(
     slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
 ) -> None:  # fmt: skip
+    """Count the run, as long as it is not settled."""
     if reg[1] < math.sqrt(T):
         reg[1] += pulls
 
@@ -267,7 +269,7 @@ class NonrecallingRun(AutomatonPolicy):
     own_memory = 1
     needs_horizon = True
     automaton = Automaton(
-        "nonrecalling", _nonrecalling, 2, calm=_calm_nonrecalling, absorb=_absorb_nonrecalling
+        "nonrecalling", _nonrecalling, 2, calm=calm_until_settled, absorb=absorb_until_settled
     )
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 

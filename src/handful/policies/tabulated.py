@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.runs import BERRY
+from handful.policies.runs import BERRY, absorb_until_settled, calm_until_settled
 from handful.policies.settings import PLANNED, Setting
 
 
@@ -71,22 +71,6 @@ def _learning_of_two(
     return 1 - slot, NEXT
 
 
-def _calm_m_run_of_two(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    m = math.sqrt(T)
-    return (FOREVER, 0) if reg[1] >= m else (0, math.ceil(m - reg[1]))
-
-
-def _absorb_m_run_of_two(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    if reg[1] < math.sqrt(T):
-        reg[1] += pulls
-
-
 def _calm_learning_of_two(
     slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
@@ -118,7 +102,7 @@ class SqrtRunTabulated(AutomatonPolicy):
     needs_horizon = True
     automaton = Automaton(
         "m_run_of_two", _m_run_of_two, 4, clairvoyant=True,
-        calm=_calm_m_run_of_two, absorb=_absorb_m_run_of_two,
+        calm=calm_until_settled, absorb=absorb_until_settled,
     )  # fmt: skip
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
