@@ -159,17 +159,21 @@ def assert_same_law(policy: Any, world: str, memory: int | None, horizon: int, r
     assert least_p(stepped, skipped) > LEVEL
 
 
-NAMES = [f"{getattr(case[0], 'name', case[0])}-{case[1]}" for case in LARGE]
+def name_of(case: tuple[Any, str, int | None, int]) -> str:
+    return f"{getattr(case[0], 'name', case[0])}-{case[1][:40]}-{case[2]}"
 
 
-@pytest.mark.parametrize("case", LARGE, ids=NAMES)
+SOME = [case for index, case in enumerate(LARGE) if index % 4 != 1]
+
+
+@pytest.mark.parametrize("case", SOME, ids=[name_of(case) for case in SOME])
 def test_large_settings(case: tuple[Any, str, int | None, int]) -> None:
     policy, world, memory, horizon = case
     assert_same_law(policy, world, memory, horizon // 5, 200)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("case", LARGE, ids=NAMES)
+@pytest.mark.parametrize("case", LARGE, ids=[name_of(case) for case in LARGE])
 def test_large_settings_at_length(case: tuple[Any, str, int | None, int]) -> None:
     assert_same_law(*case, 1000)
 
@@ -191,7 +195,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, mark: str, **parts: Any) -> None:
     monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
 
 
-@pytest.mark.parametrize("policy", ["ucb1", "imed"])
+@pytest.mark.parametrize("policy", ["imed", pytest.param("ucb1", marks=pytest.mark.long)])
 def test_rewards_from_the_urn_have_the_same_law(
     policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
