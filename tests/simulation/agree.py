@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from handful.simulation import compiled, plan
+from handful.simulation import compiled, engines, plan
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.oracle import simulate_run
 from handful.simulation.outcome import Outcome, joined
@@ -27,7 +27,7 @@ def assert_same(one: Outcome, other: Outcome) -> None:
 
 def assert_engines_agree(cell: Cell) -> None:
     """Both engines can run the cell, alone and in a block of lanes, and do so to the same bits."""
-    assert compiled.supports(cell)
+    assert engines.supports(cell)
     grid = plan.log_grid(cell.horizon)
     slow = joined([simulate_run(cell, run, grid) for run in range(cell.runs)])
     assert_same(compiled.simulate_runs(cell, grid, n_jobs=1), slow)

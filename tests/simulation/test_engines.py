@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.simulation import compiled, plan
+from handful.simulation import compiled, engines, plan
 from handful.simulation.kernels import block, jit, phased, segments, step
 from tests.simulation.agree import assert_engines_agree, assert_same
 
@@ -63,13 +63,13 @@ def test_they_do_where_an_index_no_longer_fits_a_double(world: str, K: int) -> N
 
 
 def test_more_arms_than_the_kernels_can_number_are_for_the_oracle() -> None:
-    assert not compiled.supports(plan.cell("ucb-m", f"linear:{2**63}", 2, 100))
+    assert not engines.supports(plan.cell("ucb-m", f"linear:{2**63}", 2, 100))
 
 
 @pytest.mark.parametrize("memory", [5, 9])
 def test_a_horizon_given_to_moss_is_kept_when_all_arms_fit(memory: int) -> None:
     cell = plan.cell("moss-m:horizon=50", "linear:5", memory, 400, runs=3)
-    if compiled.supports(cell):
+    if engines.supports(cell):
         assert_engines_agree(cell)
 
 

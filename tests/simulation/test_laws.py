@@ -26,10 +26,11 @@ from scipy import stats
 from handful import PhasedPolicy
 from handful.rng import stream
 from handful.rules import IMED, KL_UCB
-from handful.simulation import compiled, plan
-from handful.simulation.kernels import jit, phased, segments, steady
+from handful.simulation import compiled, engines, plan
+from handful.simulation.kernels import jit, phased, segments, steady, stretches
 from handful.simulation.kernels.block import Luck, space
 from handful.simulation.kernels.jit import kernel
+from handful.simulation.kernels.scores import scores_of
 from handful.simulation.kernels.world import FEW, Build
 from handful.simulation.oracle import simulate_run
 from handful.simulation.outcome import Outcome
@@ -114,7 +115,7 @@ def least_p(one: Outcome, other: Outcome) -> float:
 @pytest.mark.parametrize("policy", [*FINITE, *ENDLESS], ids=lambda p: getattr(p, "name", p))
 def test_small_settings(policy: Any, index: int) -> None:
     cell = small_cell(policy, index)
-    assert compiled.supports_skipping(cell)
+    assert engines.supports_skipping(cell)
     assert least_p(*samples(cell)) > LEVEL
 
 
@@ -187,10 +188,12 @@ def about_as_many(k: int, mu: float) -> int:
 
 
 def changed(monkeypatch: pytest.MonkeyPatch, mark: str, **parts: Any) -> None:
-    """Kernels compiled afresh, not kept, with other functions in `steady`."""
+    """Kernels compiled afresh, not kept, with other functions in `stretches`."""
     family = jit.family
     for name, function in parts.items():
-        monkeypatch.setattr(steady, name, jit.use(function))
+        compiled_part = jit.use(function)
+        monkeypatch.setattr(steady, name, compiled_part)
+        monkeypatch.setattr(stretches, name, compiled_part)
     monkeypatch.setattr(segments, "family", lambda *given: f"own_{mark}_{family(*given)}")
     monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
 
@@ -212,7 +215,7 @@ def test_an_arm_that_is_not_watched_can_have_the_highest_mean() -> None:
     for skipping in (False, True):
         build = Build(True, False, skipping, FEW)
         kin = f"own_state_{skipping}"
-        run = steady.segment(steady.scores_of(IMED, kin), kin, build)
+        run = steady.segment(scores_of(IMED, kin), kin, build)
         leads = kernel(run, kin)
         room = space(20, 1)
         memory = room.memory

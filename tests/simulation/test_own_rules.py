@@ -16,7 +16,7 @@ from handful.policies import MOSSM, TSM, UCBM, PhasedPolicy, Policy
 from handful.policies.settings import Setting
 from handful.rng import State, uniform
 from handful.rules import MOSS, THOMPSON, UCB1, BonusRule, DrawRule, IndexRule, Rule
-from handful.simulation import compiled, plan
+from handful.simulation import engines, plan
 from handful.simulation.kernels import jit, phased
 from handful.simulation.kernels.world import FEW, Build
 from tests.simulation.agree import assert_engines_agree
@@ -76,7 +76,7 @@ def test_ones_own_rule_runs_in_both_engines_to_the_same_bits(
 @pytest.mark.parametrize("policy", OWN)
 def test_ones_own_rule_does_so_when_all_arms_fit(policy: type[Policy]) -> None:
     cell = plan.cell(policy, "linear:5", 6, 500, runs=3, record=True)
-    if compiled.supports(cell):
+    if engines.supports(cell):
         assert_engines_agree(cell)
 
 
@@ -100,7 +100,7 @@ def test_ones_own_rule_is_compiled_again_when_its_module_has_changed(
 
 @pytest.mark.parametrize("policy", [UCBM, MOSSM, TSM, *OWN])
 def test_policies_that_change_nothing_but_the_rule_are_compiled(policy: type[Policy]) -> None:
-    assert compiled.supports(plan.cell(policy, "linear:10", 2, 100))
+    assert engines.supports(plan.cell(policy, "linear:10", 2, 100))
 
 
 def first_slot(self: PhasedPolicy, *given: Any) -> int:
@@ -125,13 +125,13 @@ def test_a_policy_that_changes_more_than_the_rule_is_for_the_oracle(
     changed: dict[str, Any],
 ) -> None:
     policy = type("ChangedM", (UCBM,), {"name": "changed-m", **changed})
-    assert not compiled.supports(plan.cell(policy, "linear:10", 2, 100))
+    assert not engines.supports(plan.cell(policy, "linear:10", 2, 100))
 
 
 def test_a_policy_that_is_not_phased_is_for_the_oracle() -> None:
     cell = plan.cell("ucb-m", "linear:10", 2, 100)
     stranger: Any = SimpleNamespace(policy=Policy, instance=cell.instance)
-    assert not compiled.supports(stranger)
+    assert not engines.supports(stranger)
 
 
 def by_budget(n: int, s: float, t: int, b: int, m: int, eta: float, rng: Any) -> float:

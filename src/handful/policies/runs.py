@@ -116,21 +116,21 @@ def _learning(
     slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
 ) -> tuple[int, int]:  # fmt: skip
-    """reg: slot of the longest run, run, longest run, pulls. One slot keeps the longest."""
+    """reg: slot of the longest run, pulls, run, longest run. One slot keeps the longest."""
     N = math.sqrt(T) * math.log(T)
-    if reg[3] >= N:
+    if reg[1] >= N:
         return slot, KEEP
-    reg[3] += 1.0
+    reg[1] += 1.0
     if reward > 0.0:
-        reg[1] += 1.0
-    if i == 1 or reg[1] > reg[2]:
+        reg[2] += 1.0
+    if i == 1 or reg[2] > reg[3]:
         reg[0] = float(slot)
-        reg[2] = reg[1]
-    if reg[3] >= N:
+        reg[3] = reg[2]
+    if reg[1] >= N:
         return int(reg[0]), KEEP
     if reward > 0.0:
         return slot, KEEP
-    reg[1] = 0.0
+    reg[2] = 0.0
     return 1 - int(reg[0]), NEXT
 
 
@@ -187,25 +187,26 @@ def _absorb_m_run(
         reg[1] += pulls
 
 
-def _calm_learning(
+def calm_until_learned(
     slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
 ) -> tuple[int, int]:  # fmt: skip
+    """The pull at which sqrt(T) ln T is reached, counted in reg[1], may change the arm."""
     N = math.sqrt(T) * math.log(T)
-    return (FOREVER, 0) if reg[3] >= N else (0, math.ceil(N - reg[3]) - 1)
+    return (FOREVER, 0) if reg[1] >= N else (0, math.ceil(N - reg[1]) - 1)
 
 
 def _absorb_learning(
     slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
 ) -> None:  # fmt: skip
-    if reg[3] >= math.sqrt(T) * math.log(T):
+    if reg[1] >= math.sqrt(T) * math.log(T):
         return
-    reg[3] += pulls
     reg[1] += pulls
-    if i == 1 or reg[1] > reg[2]:
+    reg[2] += pulls
+    if i == 1 or reg[2] > reg[3]:
         reg[0] = float(slot)
-        reg[2] = reg[1]
+        reg[3] = reg[2]
 
 
 class Herschkorn(AutomatonPolicy):
@@ -298,5 +299,7 @@ class SqrtLogLearning(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton("learning", _learning, 4, calm=_calm_learning, absorb=_absorb_learning)
+    automaton = Automaton(
+        "learning", _learning, 4, calm=calm_until_learned, absorb=_absorb_learning
+    )
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}

@@ -24,8 +24,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.policies.runs import BERRY, absorb_until_settled, calm_until_settled
+from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.policies.runs import (
+    BERRY,
+    absorb_until_settled,
+    calm_until_learned,
+    calm_until_settled,
+)
 from handful.policies.settings import PLANNED, Setting
 
 
@@ -71,14 +76,6 @@ def _learning_of_two(
     return 1 - slot, NEXT
 
 
-def _calm_learning_of_two(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    N = math.sqrt(T) * math.log(T)
-    return (FOREVER, 0) if reg[1] >= N else (0, math.ceil(N - reg[1]) - 1)
-
-
 def _absorb_learning_of_two(
     slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
@@ -119,6 +116,6 @@ class SqrtLogTabulated(AutomatonPolicy):
     needs_horizon = True
     automaton = Automaton(
         "learning_of_two", _learning_of_two, 2,
-        calm=_calm_learning_of_two, absorb=_absorb_learning_of_two,
+        calm=calm_until_learned, absorb=_absorb_learning_of_two,
     )  # fmt: skip
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}

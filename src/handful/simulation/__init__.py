@@ -16,13 +16,13 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from functools import partial
 from typing import Any
 
-from handful.errors import MissingExtraError, SettingError
 from handful.instances import Instance
 from handful.policies.base import Policy
 from handful.policies.settings import check_settings
 from handful.simulation import oracle
+from handful.simulation.engines import choose
 from handful.simulation.outcome import Outcome, joined
-from handful.simulation.plan import Cell, cell, check_engine, log_grid, whole
+from handful.simulation.plan import Cell, cell, log_grid, whole
 from handful.simulation.result import Result, read_parquet, write_parquet
 
 __all__ = ["Cell", "Result", "cell", "read_parquet", "run_cell", "simulate", "write_parquet"]
@@ -78,7 +78,7 @@ def run_cell(
     """Run a planned cell. `on_compile` is called before kernels are compiled, once and for all."""
     if n_jobs is not None:
         n_jobs = whole("n_jobs", n_jobs, 4096)
-    chosen = _choose_engine(planned, check_engine(engine))
+    chosen = choose(planned, engine)
     grid = log_grid(planned.horizon)
     began = time.perf_counter()
     if chosen != "python":
@@ -95,32 +95,6 @@ def run_cell(
         outcome = _python_runs(planned, grid, n_jobs or 1, progress)
     seconds = time.perf_counter() - warm
     return Result.of(_resolved(planned, chosen, seconds, warm - began), grid, outcome)
-
-
-def _choose_engine(planned: Cell, engine: str) -> str:
-    if engine == "python":
-        return engine
-    try:
-        from handful.simulation import compiled
-    except ImportError as error:
-        raise MissingExtraError(
-            f"engine={engine!r} (engine='python' runs without it)", str(error.name), "sim"
-        ) from None
-    if engine == "skip" and (why := compiled.cannot_skip(planned)):
-        raise SettingError(
-            f"the skipping engine cannot run {planned.policy.name} on {planned.instance.name}: "
-            f"{why}; engine 'auto' takes the fastest that can"
-        )
-    if engine == "compiled" and not compiled.supports(planned):
-        raise SettingError(
-            f"the compiled engine cannot run {planned.policy.name} on {planned.instance.name}: "
-            "use engine='python'"
-        )
-    if engine != "auto":
-        return engine
-    if compiled.gains_by_skipping(planned):
-        return "skip"
-    return "compiled" if compiled.supports(planned) else "python"
 
 
 def _python_runs(planned: Cell, grid: list[int], n_jobs: int, progress: Progress | None) -> Outcome:

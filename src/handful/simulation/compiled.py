@@ -20,15 +20,13 @@ import numpy as np
 from handful.errors import EngineError
 from handful.instances import laws
 from handful.policies.automaton import AutomatonPolicy
-from handful.policies.base import Policy, order_key, seed_word
+from handful.policies.base import order_key, seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import rounds, schedule
 from handful.policies.settings import check_settings
 from handful.rng import stream
-from handful.rules import BonusRule, DrawRule
-from handful.rules.base import as_given
+from handful.rules import DrawRule
 from handful.rules.steadiness import check_steady
-from handful.rules.thompson import trial
 from handful.simulation import oracle
 from handful.simulation.kernels import automaton, phased, segments
 from handful.simulation.kernels.block import empty_memory, space
@@ -56,94 +54,6 @@ class Block(NamedTuple):
     first: int
     used: int
     lanes: int
-
-
-def supports(cell: Cell) -> bool:
-    """Whether this engine can run the cell: the paper's algorithms as they stand, with any rule.
-
-    A width that follows the budget cannot be tabulated where the budget is the time: all arms in
-    memory, and a policy that is not told the horizon.
-    """
-    if cell.instance.n_arms >= 2**63 or not unchanged(cell.policy):
-        return False
-    if not issubclass(cell.policy, PhasedPolicy):
-        return not cell.record
-    rule = cell.policy.rule
-    by_budget = isinstance(rule, BonusRule) and rule.width_uses_budget
-    return not (by_budget and cell.memory >= cell.instance.n_arms and _horizon(cell) == 0)
-
-
-def cannot_skip(cell: Cell) -> str:
-    """Why the skipping engine cannot run the cell; nothing if it can.
-
-    Some rules make Bernoulli trials of any rewards, others need rewards that are such.
-    """
-    if cell.tape:
-        return "a tape has a reward for every pull"
-    if not supports(cell):
-        return "only the python engine can"
-    bernoulli = cell.instance.law == laws.BERNOULLI
-    if issubclass(cell.policy, AutomatonPolicy):
-        machine = cell.policy.automaton
-        if machine.calm is None:
-            return "its automaton does not say when it is calm"
-        return "" if bernoulli or machine.credit is trial else "rewards are not Bernoulli"
-    assert issubclass(cell.policy, PhasedPolicy)
-    rule = cell.policy.rule
-    if isinstance(rule, DrawRule):
-        return "" if rule.from_beta else "its draws are of its own kind"
-    if not rule.steady:
-        return "its rule does not say that it is steady (steady=True)"
-    if not rule.tries_each_first or rule.credit is not as_given:
-        return "its rule credits rewards in a way of its own or does not try each arm first"
-    return "" if bernoulli else "rewards are not Bernoulli"
-
-
-def supports_skipping(cell: Cell) -> bool:
-    """Whether the skipping engine can run the cell."""
-    return not cannot_skip(cell)
-
-
-def gains_by_skipping(cell: Cell) -> bool:
-    """Whether skipping is the faster engine. It must not depend on the runs: their numbers do not.
-
-    For UCB1 and MOSS, blocks of runs are hard to beat. It takes long stretches that belong to one
-    arm: all arms in memory, and few pulls of the others, of order (eta/gap)^2 ln T each; for MOSS,
-    whose bonus ends after its share of the pulls, no more than that share.
-    """
-    if not supports_skipping(cell):
-        return False
-    if not issubclass(cell.policy, PhasedPolicy) or not isinstance(cell.policy.rule, BonusRule):
-        return True
-    world = cell.instance
-    if cell.memory < world.n_arms:
-        return False
-    if world.n_arms > FEW_ARMS:
-        return True
-    gaps = [world.best_mean - world.mean(arm) for arm in range(world.n_arms)]
-    needed = 2.0 * _eta(cell) ** 2 * math.log(cell.horizon)
-    share = world.n_arms if cell.policy.rule.width_uses_budget else 1
-    others = sum(min(cell.horizon / share, needed / gap**2) for gap in gaps if gap > 0.0)
-    return others + cell.horizon * (gaps.count(0.0) - 1) < 0.1 * cell.horizon
-
-
-def unchanged(policy: type[Policy]) -> bool:
-    """A phased policy or automaton that changes nothing but data; others are for the oracle."""
-    for base in (PhasedPolicy, AutomatonPolicy):
-        if issubclass(policy, base):
-            break
-    else:
-        return False
-    own = policy.__mro__[: policy.__mro__.index(base)]
-    changed = {name for cls in own for name in vars(cls)}
-    fixed = {
-        name
-        for cls in base.__mro__[:-1]
-        for name, value in vars(cls).items()
-        if (callable(value) or isinstance(value, property | classmethod))
-        and not name.startswith("__")
-    }
-    return not changed & (fixed - {"round_shape"})
 
 
 def warm_up(cell: Cell, skipping: bool = False) -> None:
@@ -345,7 +255,7 @@ def _kernel(
 
         return start_automaton
     assert issubclass(cell.policy, PhasedPolicy)
-    eta, told, shape = _eta(cell), _horizon(cell), _shape(cell)
+    eta, told, shape = cell.eta, cell.told_horizon, _shape(cell)
 
     def start_phases() -> Callable[[Block, Batch], None]:
         mine = space(_slots(cell), most)
@@ -360,15 +270,6 @@ def _shape(cell: Cell) -> tuple[float, float]:
     """B and alpha of the policy's rounds."""
     assert issubclass(cell.policy, PhasedPolicy)
     return cell.policy.round_shape(cell.memory, check_settings(cell.policy, cell.settings))
-
-
-def _horizon(cell: Cell) -> int:
-    """What the policy is told of the horizon; 0: nothing."""
-    return int(cell.policy_settings().get("horizon", 0))
-
-
-def _eta(cell: Cell) -> float:
-    return check_settings(cell.policy, cell.settings).get("eta", 1.0)
 
 
 def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:

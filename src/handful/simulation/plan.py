@@ -57,6 +57,16 @@ class Cell:
             settings.setdefault("horizon", self.horizon)
         return settings
 
+    @property
+    def eta(self) -> float:
+        """The exploration parameter; 1 for a policy without."""
+        return check_settings(self.policy, self.settings).get("eta", 1.0)
+
+    @property
+    def told_horizon(self) -> int:
+        """What the policy is told of the horizon; 0: nothing."""
+        return int(self.policy_settings().get("horizon", 0))
+
 
 def cell(
     policy: str | type[Policy],

@@ -19,6 +19,7 @@ SOURCES = (
     "policies",
     "instances",
     "simulation/compiled.py",
+    "simulation/engines.py",
     "simulation/kernels",
     "simulation/oracle.py",
     "simulation/seeds.py",

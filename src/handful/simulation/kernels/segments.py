@@ -12,6 +12,7 @@ from handful.rules.base import as_given
 from handful.simulation.kernels import steady, step, thompson
 from handful.simulation.kernels.jit import family
 from handful.simulation.kernels.lanes import WIDTH
+from handful.simulation.kernels.scores import scores_of
 from handful.simulation.kernels.step import Segment
 from handful.simulation.kernels.world import MANY, PAIR, Build
 
@@ -36,13 +37,13 @@ def segment(rule: Rule, build: Build) -> tuple[Segment, str]:
         parts = (rule.growth, rule.width, rule.width_uses_budget)
         kin = family(f"bonus_{build.tag}", rule.name, *parts)
         if _watches(rule, build):
-            return steady.segment(steady.scores_of(rule, kin), kin, build), kin
+            return steady.segment(scores_of(rule, kin), kin, build), kin
         return step.of_bonus(rule, kin, build), kin
     kind = "leader" if isinstance(rule, LeaderRule) else "index"
     own = (rule.score, rule.credit, rule.tries_each_first)
     kin = family(f"{kind}_{build.tag}", rule.name, *own)
     if _watches(rule, build):
-        return steady.segment(steady.scores_of(rule, kin), kin, build), kin
+        return steady.segment(scores_of(rule, kin), kin, build), kin
     return step.of_index(rule, kin, build), kin
 
 

@@ -1,0 +1,103 @@
+"""The scores of a rule as the loops over steady ones ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from handful.rules import BonusRule, IndexRule, LeaderRule
+from handful.simulation.kernels.block import Memory
+from handful.simulation.kernels.jit import named, use
+from handful.simulation.kernels.step import score_with_top
+from handful.simulation.kernels.world import Words
+
+DOUBT = 1e-11
+"""More than rounding can change a score that is at most a few units large, ..."""
+DOUBT_BY_PULL = 4e-16
+"""... and for scores that are n times a divergence, in addition, for each of the n pulls."""
+
+
+class Scores(NamedTuple):
+    """What the loop asks of a rule.
+
+    `grown(t, eta)` is worked out once for all arms at a time. `standing` is the score of slot i if
+    the highest mean is `top`; `supposed` that of a leader with n pulls of such a mean; `pulled`
+    brings up to date what `standing` reads. Stretches of less than `worth` cost more than single
+    pulls; up to `few` arms are all watched.
+    """
+
+    grown: Callable[..., float]
+    standing: Callable[..., float]
+    supposed: Callable[..., float]
+    pulled: Callable[..., None]
+    looks_at_top: bool
+    worth: int
+    few: int
+
+
+def scores_of(rule: BonusRule | IndexRule | LeaderRule, kin: str) -> Scores:
+    """A rule's scores for this loop."""
+    return _bonus_scores(rule, kin) if isinstance(rule, BonusRule) else _any_scores(rule, kin)
+
+
+def _bonus_scores(rule: BonusRule, kin: str) -> Scores:
+    growth = use(rule.growth)
+    width = use(rule.width)
+
+    def standing(
+        i: int, top: float, t: int, g: float, b: int, m: int, eta: float,
+        memory: Memory, choices: Words,
+    ) -> float:  # fmt: skip
+        score: float = memory.hat[i] + g * memory.wide[i]
+        return score
+
+    def supposed(
+        n: int, mean: float, t: int, g: float, b: int, m: int, eta: float, choices: Words
+    ) -> float:
+        return mean + g * width(n, b, m)
+
+    def pulled(i: int, b: int, m: int, memory: Memory) -> None:
+        memory.hat[i] = memory.s[i] / memory.n[i]
+        memory.wide[i] = width(memory.n[i], b, m)
+
+    return Scores(
+        growth,
+        named(standing, "standing", kin),
+        named(supposed, "supposed", kin),
+        named(pulled, "pulled", kin),
+        looks_at_top=False,
+        worth=16,
+        few=128,
+    )
+
+
+def _any_scores(rule: IndexRule | LeaderRule, kin: str) -> Scores:
+    score_of = score_with_top(rule, kin)
+
+    def no_growth(t: int, eta: float) -> float:
+        return 0.0
+
+    def standing(
+        i: int, top: float, t: int, g: float, b: int, m: int, eta: float,
+        memory: Memory, choices: Words,
+    ) -> float:  # fmt: skip
+        return score_of(memory.n[i], memory.s[i], top, t, b, m, eta, choices)
+
+    def supposed(
+        n: int, mean: float, t: int, g: float, b: int, m: int, eta: float, choices: Words
+    ) -> float:
+        s = mean * n
+        return score_of(n, s, s / n, t, b, m, eta, choices)
+
+    def pulled(i: int, b: int, m: int, memory: Memory) -> None:
+        memory.hat[i] = memory.s[i] / memory.n[i]
+
+    return Scores(
+        named(no_growth, "no_growth", kin),
+        named(standing, "standing", kin),
+        named(supposed, "supposed", kin),
+        named(pulled, "pulled", kin),
+        looks_at_top=isinstance(rule, LeaderRule),
+        worth=4,
+        few=16,
+    )

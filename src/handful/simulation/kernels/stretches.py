@@ -1,0 +1,157 @@
+"""Many pulls of one arm together: how far it is ahead for certain, and a Binomial draw for all.
+
+For a time `limit` ahead, `rival` is more than any arm but the leader can score until then. Until
+then nothing but the leader is looked at, and it is pulled k times together, in one Binomial draw,
+if it stays above `rival` for certain should no more than so many of the k pulls fail, whenever they
+do; that is more than ever will (`misses`). Should it happen all the same, the k pulls have not
+taken place yet, but how many of them succeed is known: from then on the leader's rewards are drawn
+from that urn, one by one, until it is empty, and the law is exact there too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from handful import binomial, rng
+from handful.simulation.kernels.block import Luck, Memory
+from handful.simulation.kernels.jit import named, use
+from handful.simulation.kernels.scores import DOUBT, DOUBT_BY_PULL, Scores
+from handful.simulation.kernels.world import Floats, Ints, Words, as_int
+
+use(binomial.binomial)
+use(rng.uniform)
+
+ARM, LEFT, WINS = 0, 1, 2
+"""An urn, that is the slot whose rewards are drawn from it, how many are left and how many of them
+are successes."""
+
+
+@use
+def certain(score: float, rival: float) -> bool:
+    """Whether a leader with this score is ahead for sure."""
+    return score > rival
+
+
+@use
+def misses(k: int, mu: float) -> int:
+    """More failures than k pulls will have, but for a chance of 10^-9; at most k."""
+    most = k * (1.0 - mu) + 6.0 * math.sqrt(k * mu * (1.0 - mu)) + 6.0
+    whole: int = as_int(most)
+    return min(k, whole)
+
+
+@use
+def trial(mu: float, i: int, urn: Floats, rewards: Words) -> float:
+    """The next Bernoulli reward of slot i, from the urn if it is for this slot."""
+    if urn[LEFT] > 0.0 and urn[ARM] == i:
+        x = 1.0 if rng.uniform(rewards) * urn[LEFT] < urn[WINS] else 0.0
+        urn[LEFT] -= 1.0
+        urn[WINS] -= x
+        return x
+    return 1.0 if rng.uniform(rewards) < mu else 0.0
+
+
+def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
+    """What gives a bound on the scores of all arms but the leader."""
+    grown, standing, looks_at_top = scores.grown, scores.standing, scores.looks_at_top
+
+    def exceeds(
+        leader: int, t: int, limit: int, spare: int, level: float, top: int, low: float,
+        b: int, m: int, eta: float, count: int, memory: Memory, choices: Words, watched: Ints,
+    ) -> float:  # fmt: skip
+        """More than any arm but the leader scores until `limit` if it fails at most `spare` times.
+
+        Infinite where that is not known: if the leader need not be the one with the highest mean.
+        """
+        least = memory.s[leader] / (memory.n[leader] + spare)
+        if looks_at_top:
+            if top != leader or least < low:
+                return math.inf
+            for i in range(m):
+                if i != leader and memory.hat[i] >= least:
+                    return math.inf
+        g = grown(limit, eta)
+        rival = level
+        for j in range(count):
+            i = watched[j]
+            if i != leader:
+                x = standing(i, least, limit, g, b, m, eta, memory, choices)
+                rival = max(rival, x + DOUBT + DOUBT_BY_PULL * memory.n[i])
+        return rival
+
+    return named(exceeds, "exceeds", kin)
+
+
+def leading(scores: Scores, kin: str) -> Callable[..., int]:
+    """What pulls the leader many times."""
+    grown, _, supposed, pulled, looks_at_top, worth, _ = scores
+
+    def lead(
+        i: int, t: int, limit: int, rival: float, spare: int, b: int, m: int, eta: float,
+        memory: Memory, luck: Luck, urn: Floats,
+    ) -> int:  # fmt: skip
+        """Pull the leader until `limit`, or until its score is no longer above `rival`.
+
+        For a rule that looks at the highest mean, no more than `spare` pulls may fail.
+        """
+        mu = memory.mus[i]
+        n = memory.n[i]
+        s = memory.s[i]
+        # Scores rise with the time, so those of now are lower bounds of those to come.
+        now = t
+        g = grown(now, eta)
+        k = limit - t
+        while t < limit:
+            k = min(k, limit - t)
+            while k >= worth:
+                most = misses(k, mu)
+                if not looks_at_top or most <= spare:
+                    low = s / (n + most)
+                    if certain(supposed(n + k, low, now, g, b, m, eta, luck.choices), rival):
+                        break
+                k //= 2
+            if k >= worth:
+                wins = binomial.binomial(k, mu, luck.rewards)
+                if k - wins > misses(k, mu):
+                    urn[ARM] = i
+                    urn[LEFT] = k
+                    urn[WINS] = wins
+                    break
+                spare -= k - wins
+                s += wins
+                n += k
+                t += k
+                k *= 2
+                continue
+            # Up to the next failure, or as long as the leader is ahead if there is none.
+            k = limit - t
+            while k > 1 and not certain(
+                supposed(n + k, s / n, now, g, b, m, eta, luck.choices), rival
+            ):
+                k //= 2
+            run = as_int(k)
+            if mu <= 0.0:
+                run = as_int(0)
+            elif mu < 1.0:
+                u = math.log(rng.positive_uniform(luck.rewards))
+                if u > k * math.log(mu):
+                    run = as_int(u / math.log(mu))
+            n += run
+            s += run
+            t += run
+            if run < k:
+                n += 1
+                t += 1
+                spare -= 1
+                if looks_at_top and spare < 0:
+                    break
+            k = worth
+            if not certain(supposed(n, s / n, now, g, b, m, eta, luck.choices), rival):
+                break
+        memory.n[i] = n
+        memory.s[i] = s
+        pulled(i, b, m, memory)
+        return t
+
+    return named(lead, "lead", kin)
