@@ -12,6 +12,18 @@ from handful.policies.base import ArmsLike, Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
 from handful.policies.constant_space import ConstantSpace
 from handful.policies.cover import Cover
+from handful.policies.modern import (
+    IMEDM,
+    KLUCBM,
+    KLUCBPPM,
+    QIMEDM,
+    QKLUCBM,
+    QKLUCBPPM,
+    QUCBVM,
+    UCBVM,
+    MOSSAnytimeM,
+    QMOSSAnytimeM,
+)
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.runs import (
@@ -29,10 +41,13 @@ from handful.policies.unbounded import (
     QRM2,
     IMEDPolicy,
     KLUCBPolicy,
+    KLUCBPPPolicy,
+    MOSSAnytimePolicy,
     MOSSPolicy,
     ThompsonPolicy,
     UCB1Policy,
     UCBMPAPolicy,
+    UCBVPolicy,
 )
 
 POLICIES: dict[str, type[Policy]] = {
@@ -44,12 +59,25 @@ POLICIES: dict[str, type[Policy]] = {
         QUCBM,
         QTSM,
         QMOSSM,
+        KLUCBM,
+        KLUCBPPM,
+        IMEDM,
+        MOSSAnytimeM,
+        UCBVM,
+        QKLUCBM,
+        QKLUCBPPM,
+        QIMEDM,
+        QMOSSAnytimeM,
+        QUCBVM,
         UCB1Policy,
         UCBMPAPolicy,
         ThompsonPolicy,
         MOSSPolicy,
+        MOSSAnytimePolicy,
         KLUCBPolicy,
+        KLUCBPPPolicy,
         IMEDPolicy,
+        UCBVPolicy,
         QRM2,
         Herschkorn,
         FixedRun,

@@ -1,10 +1,10 @@
 """References without a memory bound: statistics of every arm, M = K.
 
-UCB1, Thompson sampling, MOSS, KL-UCB and IMED on a finite set; UCB-MPA, which is UCB1 with the most
-played arm as its recommendation (Bubeck, Munos and Stoltz, ALT 2009), the forecaster inside UCB-M;
-and QRM2 on endless arms (Roy Chaudhuri and Kalyanakrishnan, "Quantile-regret minimisation in
-infinitely many-armed bandits", UAI 2018): rounds of t_r = 2^r pulls of fresh MOSS on the first
-ceil(t_r^0.347) arms.
+UCB1, Thompson sampling, MOSS, MOSS-anytime, KL-UCB, kl-UCB++, IMED and UCB-V on a finite set;
+UCB-MPA, which is UCB1 with the most played arm as its recommendation (Bubeck, Munos and Stoltz, ALT
+2009), the forecaster inside UCB-M; and QRM2 on endless arms (Roy Chaudhuri and Kalyanakrishnan,
+"Quantile-regret minimisation in infinitely many-armed bandits", UAI 2018): rounds of t_r = 2^r
+pulls of fresh MOSS on the first ceil(t_r^0.347) arms.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from handful.policies.bounded import ALPHA, ETA, HORIZON
+from handful.policies.modern import IMED_BY, KL_UCB_BY, KL_UCBPP_BY, MOSS_ANYTIME_BY, UCB_V_BY
 from handful.policies.phased import PhasedPolicy
 from handful.policies.settings import Setting
-from handful.rules import IMED, KL_UCB, MOSS, THOMPSON, UCB1
+from handful.rules import IMED, KL_UCB, KL_UCBPP, MOSS, MOSS_ANYTIME, THOMPSON, UCB1, UCB_V
 
 
 class UCB1Policy(PhasedPolicy):
@@ -68,7 +69,7 @@ class KLUCBPolicy(PhasedPolicy):
     name = "kl-ucb"
     title = "KL-UCB"
     summary = "KL-UCB on all arms"
-    citation = "Garivier and Cappe, COLT 2011"
+    citation = KL_UCB_BY
     unbounded = True
     rule = KL_UCB
 
@@ -79,9 +80,43 @@ class IMEDPolicy(PhasedPolicy):
     name = "imed"
     title = "IMED"
     summary = "IMED on all arms"
-    citation = "Honda and Takemura, JMLR 16, 2015"
+    citation = IMED_BY
     unbounded = True
     rule = IMED
+
+
+class MOSSAnytimePolicy(PhasedPolicy):
+    """MOSS-anytime on all arms."""
+
+    name = "moss-anytime"
+    title = "MOSS-anytime"
+    summary = "MOSS-anytime on all arms"
+    citation = MOSS_ANYTIME_BY
+    unbounded = True
+    rule = MOSS_ANYTIME
+
+
+class KLUCBPPPolicy(PhasedPolicy):
+    """kl-UCB++ on all arms."""
+
+    name = "kl-ucbpp"
+    title = "kl-UCB++"
+    summary = "kl-UCB++ on all arms"
+    citation = KL_UCBPP_BY
+    unbounded = True
+    rule = KL_UCBPP
+    settings: ClassVar[Mapping[str, Setting]] = {"horizon": HORIZON}
+
+
+class UCBVPolicy(PhasedPolicy):
+    """UCB-V on all arms."""
+
+    name = "ucb-v"
+    title = "UCB-V"
+    summary = "UCB-V on all arms"
+    citation = UCB_V_BY
+    unbounded = True
+    rule = UCB_V
 
 
 class QRM2(PhasedPolicy):

@@ -1,0 +1,28 @@
+"""UCB-V: optimism by Bernstein's bound, which knows that some arms vary little.
+
+    score = mean + sqrt(2 V ln t / n) + 3 ln t / n,   V = mean (1 - mean)
+
+Audibert, Munos and Szepesvari, "Exploration-exploitation tradeoff using variance estimates in
+multi-armed bandits", Theoretical Computer Science 410, 2009, with zeta = c = 1. Memory has no room
+for squares of rewards: V is the variance of Bernoulli rewards, the largest that rewards in [0, 1]
+with this mean can have, so the bound holds for those too.
+
+The score is not steady: near 1, a higher mean has so much less variance that its score is lower.
+"""
+
+from __future__ import annotations
+
+import math
+
+from handful.rng import State
+from handful.rules.base import IndexRule
+
+
+def score(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
+    """The mean, its deviation and a correction for few pulls."""
+    mean = s / n
+    log = math.log(t) / n
+    return mean + math.sqrt(2.0 * max(mean * (1.0 - mean), 0.0) * log) + 3.0 * log
+
+
+UCB_V = IndexRule("ucb-v", score)
