@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handful.binomial import kl
-from handful.rules import KL_UCBPP, MOSS_ANYTIME, UCB_V, choose
+from handful.rules import KL_UCBPP, MOSS_ANYTIME, UCB_V, IndexRule, choose
 from handful.rules.steadiness import check_steady
 
 RNG = [1, 3]
@@ -83,13 +83,13 @@ def test_ucb_v_is_rightly_not_called_steady() -> None:
 
 
 @pytest.mark.parametrize("rule", [KL_UCBPP, MOSS_ANYTIME])
-def test_the_others_are(rule: object) -> None:
-    check_steady(rule)  # type: ignore[arg-type]
+def test_the_others_are(rule: IndexRule) -> None:
+    check_steady(rule)
 
 
 @pytest.mark.parametrize("rule", [KL_UCBPP, MOSS_ANYTIME, UCB_V])
-def test_they_draw_nothing_and_try_each_arm_first(rule: object) -> None:
+def test_they_draw_nothing_and_try_each_arm_first(rule: IndexRule) -> None:
     state = [3, 5]
-    assert choose(rule, [2, 0], [1.0, 0.0], 24, 1.0, state) == 1  # type: ignore[arg-type]
-    choose(rule, [2, 2], [1.0, 0.0], 24, 1.0, state)  # type: ignore[arg-type]
+    assert choose(rule, [2, 0], [1.0, 0.0], 24, 1.0, state) == 1
+    choose(rule, [2, 2], [1.0, 0.0], 24, 1.0, state)
     assert state == [3, 5]
