@@ -26,6 +26,7 @@ from handful.policies import (
     PhasedPolicy,
     Policy,
     PooledPolicy,
+    Race,
     from_bytes,
     policy,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "PhasedPolicy",
     "Policy",
     "PooledPolicy",
+    "Race",
     "Reservoir",
     "Result",
     "__version__",

@@ -57,6 +57,8 @@ def _described(cls: type[Policy]) -> str:
 
 
 def _arms(cls: type[Policy]) -> str:
+    if cls.any_arms:
+        return "finite or endless"
     return "endless" if cls.endless else "finite"
 
 

@@ -26,6 +26,7 @@ from handful.policies.modern import (
 )
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
+from handful.policies.race import Race
 from handful.policies.runs import (
     FixedRun,
     Herschkorn,
@@ -53,6 +54,7 @@ from handful.policies.unbounded import (
 POLICIES: dict[str, type[Policy]] = {
     cls.name: cls
     for cls in (
+        Race,
         UCBM,
         TSM,
         MOSSM,
@@ -106,6 +108,7 @@ __all__ = [
     "PhasedPolicy",
     "Policy",
     "PooledPolicy",
+    "Race",
     "from_bytes",
     "policy",
 ]

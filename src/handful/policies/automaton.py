@@ -10,9 +10,9 @@ function:
 K how many there are (endless arms: a number without meaning). n and s are the pulls and the sums of
 rewards of the arms in memory, one of each a slot, this reward counted. `reg` are the registers, all
 0 at first, which `step` may change; reg[0] is the slot of the arm to vouch for. T is the horizon,
-not a number if it is not given; p are the settings in order. What to put into the slot is `KEEP`,
-or `NEXT`: the next arm, with fresh statistics. An arm that is in memory already stays in the slot
-that it has, and is pulled there. The simulator compiles the same function.
+not a number if it is not given; p are the settings in order, and M. What to put into the slot is
+`KEEP`, or `NEXT`: the next arm, with fresh statistics. An arm that is in memory already stays in
+the slot that it has, and is pulled there. The simulator compiles the same function.
 
 Most of these rules are made for successes and failures, so a reward in (0, 1) counts as a Bernoulli
 trial; an automaton with another `credit` sees it as it is.
@@ -84,6 +84,8 @@ class Automaton:
     """What `step` sees of a reward."""
     clairvoyant: bool = False
     """Whether the last registers are the true means of the arms in memory."""
+    keeps_held: bool = False
+    """Whether an arm that comes up while it is in memory keeps its statistics."""
     calm: Calm | None = None
     absorb: Absorb = unmoved
 
@@ -99,7 +101,7 @@ class AutomatonPolicy(Policy):
         self._horizon = self._values.get("horizon", math.nan)
         if self.needs_horizon and math.isnan(self._horizon):
             raise SettingError(f"{self.name} plans for a number of pulls: give horizon=...")
-        self._parameters = list(self._values.values())
+        self._parameters = [*self._values.values(), float(self._memory.capacity)]
         self._shuffle = Shuffle.of(self._arms.n, order_key(self._seed))
         self._registers = [0.0] * self.automaton.registers
         self._tried = 0
@@ -112,11 +114,13 @@ class AutomatonPolicy(Policy):
         On a finite set the first arm comes after the last.
         """
         position = self._tried % self._arms.n
-        arm = position if self.endless else self._shuffle.arm_at(position)
+        arm = position if self._draws_arms else self._shuffle.arm_at(position)
+        self._tried += 1
         if arm in self._memory.arms:
             slot = self._memory.slot_of(arm)
+            if self.automaton.keeps_held:
+                return slot
         self._memory.put(slot, arm)
-        self._tried += 1
         if isinstance(self._arms, Reservoir):
             self._arms.forget_all_but(self._memory.arms)
         self._see(slot)
@@ -183,7 +187,7 @@ class AutomatonPolicy(Policy):
         return self._pulled
 
     def _where(self) -> str:
-        if self.endless or self._tried <= self._arms.n:
+        if self._draws_arms or self._tried <= self._arms.n:
             return f"{self._tried} arms tried"
         lap, arm = divmod(self._tried - 1, self._arms.n)
         return f"pass {lap + 1} over the arms, arm {arm + 1} of {self._arms.n}"

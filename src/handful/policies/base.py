@@ -11,7 +11,7 @@ from __future__ import annotations
 import reprlib
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from struct import Struct
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -62,6 +62,8 @@ class Policy(ABC):
     settings: ClassVar[Mapping[str, Setting]] = {}
     endless: ClassVar[bool] = False
     """Made for endlessly many arms; otherwise for finite sets."""
+    any_arms: ClassVar[bool] = False
+    """Made for both."""
     own_memory: ClassVar[int | None] = None
     """The number of arms that the policy keeps whatever is asked; None: as many as it is given."""
     own_arms: ClassVar[int | None] = None
@@ -98,7 +100,7 @@ class Policy(ABC):
 
     @classmethod
     def _arms_of(cls, arms: Any) -> FiniteArms | Reservoir:
-        if cls.endless:
+        if cls.endless or (cls.any_arms and _has_no_end(arms)):
             return Reservoir.of(arms)
         if isinstance(arms, Reservoir):
             raise SettingError(
@@ -271,6 +273,11 @@ class Policy(ABC):
         return policy
 
     @property
+    def _draws_arms(self) -> bool:
+        """Whether the arms are endless."""
+        return isinstance(self._arms, Reservoir)
+
+    @property
     def n_arms(self) -> int:
         """K, the number of arms."""
         return self._arms.n
@@ -328,7 +335,7 @@ class Policy(ABC):
         given = "".join(
             f", {key}={value:g}" for key, value in self._values.items() if value == value
         )
-        arms = "endless" if self.endless else self.n_arms
+        arms = "endless" if self._draws_arms else self.n_arms
         memory = "unbounded" if self.unbounded else self.memory
         return f"{type(self).__name__}(arms={arms}, memory={memory}{given})"
 
@@ -366,6 +373,13 @@ class Policy(ABC):
 def _restored(cls: type[Policy], blob: bytes, arms: ArmsLike) -> Policy:
     """How Python's own pickle, used by `multiprocessing`, makes a policy again."""
     return cls.from_bytes(blob, arms)
+
+
+def _has_no_end(arms: Any) -> bool:
+    """What only a reservoir can be made of: a function or an iterator."""
+    if isinstance(arms, Reservoir | Iterator):
+        return True
+    return callable(arms) and not isinstance(arms, FiniteArms | Iterable)
 
 
 def seed_word(seed: int | None) -> int:

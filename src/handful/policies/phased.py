@@ -139,7 +139,7 @@ class PhasedPolicy(Policy):
 
     def _where(self) -> str:
         now = self._now
-        where = f"round {self._round.r} on {self._round.arms} arms, " if self.endless else ""
+        where = f"round {self._round.r} on {self._round.arms} arms, " if self._draws_arms else ""
         if now.b == ENDLESS:
             return where + "all arms in memory"
         h0 = sub_phases(self._round.arms, self._memory.capacity)
@@ -158,7 +158,7 @@ class PhasedPolicy(Policy):
 
     def _unpack(self, reader: Reader) -> None:
         r, w, j, start, vouched, has_vouched = (int(value) for value in reader.take(_PLACE))
-        if not 1 <= r <= (64 if self.endless else 1):
+        if not 1 <= r <= (64 if self._draws_arms else 1):
             raise StateError(f"a saved policy cannot be in round {r}")
         self._go_to(r, 1, 1)
         n, capacity = self._round.arms, self._memory.capacity

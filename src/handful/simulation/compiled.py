@@ -241,8 +241,8 @@ def _kernel(
         known = cell.policy.automaton
         values = check_settings(cell.policy, cell.policy_settings())
         horizon = values.get("horizon", math.nan)
-        parameters = np.array([*values.values()], dtype=np.float64)
-        endless = cell.policy.endless
+        parameters = np.array([*values.values(), cell.memory], dtype=np.float64)
+        endless = cell.instance.endless
 
         def start_automaton() -> Callable[[Block, Batch], None]:
             memory = empty_memory(cell.memory)

@@ -84,12 +84,12 @@ def cell(
     given = {**{k: v for k, v in (settings or {}).items() if v is not None}, **inline}
     values = check_settings(cls, given)
     world = instance(instance_spec)
-    if cls.endless and not world.endless:
+    if cls.endless and not (world.endless or cls.any_arms):
         raise SettingError(
             f"{cls.name} is for endless arms, and {world.name} is a finite set: take an instance "
             "such as I1 or beta:1:1:1, or a policy such as ucb-m"
         )
-    if world.endless and not cls.endless:
+    if world.endless and not (cls.endless or cls.any_arms):
         raise SettingError(
             f"{cls.name} is for finite sets of arms, and {world.name} is endless: take an instance "
             "such as linear:100, or a policy such as qucb-m"

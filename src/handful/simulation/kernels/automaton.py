@@ -55,6 +55,7 @@ def automaton_kernel(automaton: Automaton, build: Build) -> Callable[..., None]:
     credit = use(automaton.credit)
     registers = automaton.registers
     clairvoyant = automaton.clairvoyant
+    keeps_held = automaton.keeps_held
     reward = reward_law(build)
     mean_in, centre_of = arm_laws(build)
     skipping = build.skipping
@@ -98,19 +99,20 @@ def automaton_kernel(automaton: Automaton, build: Build) -> Callable[..., None]:
                     for held in range(M):
                         if arms[held] == arm:
                             slot = held
-                    x, y = times(float(n[slot]), gaps[slot])
-                    high, low = plus(high, low, x, y)
-                    if batch.pulls.shape[1] > 0 and n[slot] > 0:
-                        batch.pulls[r, arms[slot]] += n[slot]
-                    arms[slot] = arm
-                    mus[slot] = mean_in(world, arm, batch.arms[r], scratch)
-                    centres[slot] = centre_of(world.law, mus[slot], world.spread)
-                    gaps[slot] = world.best_mean - mus[slot]
-                    n[slot] = 0
-                    s[slot] = 0.0
-                    if clairvoyant:
-                        reg[registers - M + slot] = mus[slot]
                     tried += 1
+                    if not keeps_held or arms[slot] != arm:
+                        x, y = times(float(n[slot]), gaps[slot])
+                        high, low = plus(high, low, x, y)
+                        if batch.pulls.shape[1] > 0 and n[slot] > 0:
+                            batch.pulls[r, arms[slot]] += n[slot]
+                        arms[slot] = arm
+                        mus[slot] = mean_in(world, arm, batch.arms[r], scratch)
+                        centres[slot] = centre_of(world.law, mus[slot], world.spread)
+                        gaps[slot] = world.best_mean - mus[slot]
+                        n[slot] = 0
+                        s[slot] = 0.0
+                        if clairvoyant:
+                            reg[registers - M + slot] = mus[slot]
                 fails = False
                 if skipping:
                     action = KEEP
@@ -159,4 +161,4 @@ def automaton_kernel(automaton: Automaton, build: Build) -> Callable[..., None]:
 
     kind = f"automaton_{build.tag}"
     name = f"{automaton.name}{registers}"
-    return kernel(run, family(kind, name, step, credit, clairvoyant, calm, absorb))
+    return kernel(run, family(kind, name, step, credit, clairvoyant, keeps_held, calm, absorb))
