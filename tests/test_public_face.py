@@ -29,6 +29,7 @@ PUBLIC = [
     "PhasedPolicy",
     "Policy",
     "PooledPolicy",
+    "Race",
     "Reservoir",
     "Result",
     "__version__",

@@ -33,6 +33,8 @@ def made(name: str, seed: int = 1, **given: Any) -> AutomatonPolicy:
     """A policy by name, told a horizon and the means of arms if it asks for them."""
     if "horizon" in AUTOMATA[name].settings:
         given.setdefault("horizon", T)
+    if AUTOMATA[name].takes_memory():
+        given.setdefault("memory", 3)
     policy = AUTOMATA[name](arms_of(name), seed=seed, **given)
     policy.reveal(mean_of)
     return policy

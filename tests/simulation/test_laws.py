@@ -23,9 +23,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from handful import PhasedPolicy
 from handful.rng import stream
-from handful.rules import IMED, KL_UCB
+from handful.rules import IMED
 from handful.simulation import compiled, engines, plan
 from handful.simulation.kernels import jit, phased, segments, steady, stretches
 from handful.simulation.kernels.block import Luck, space
@@ -41,23 +40,9 @@ LEVEL = 1e-4 / 300
 RUNS = 1000
 
 
-class KLUCBM(PhasedPolicy):
-    """Algorithm 1 with KL-UCB."""
-
-    name, title = "test-klucb-m", "KL-UCB-M"
-    rule = KL_UCB
-
-
-class IMEDM(PhasedPolicy):
-    """Algorithm 1 with IMED."""
-
-    name, title = "test-imed-m", "IMED-M"
-    rule = IMED
-
-
 FINITE: list[Any] = [
     "ucb1", "moss", "kl-ucb", "imed", "ts", "ucb-mpa", "ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m",
-    KLUCBM, IMEDM, "constant-space:c=0.1", "constant-space", "robbins:r=2", "cover",
+    "klucb-m", "imed-m", "race", "constant-space:c=0.1", "constant-space", "robbins:r=2", "cover",
 ]  # fmt: skip
 ENDLESS: list[Any] = [
     "qucb-m", "qts-m", "qmoss-m", "qrm2", "herschkorn", "fixed-run:k=2", "k-failure:k=3",
@@ -126,13 +111,15 @@ LARGE: list[tuple[Any, str, int | None, int]] = [
     ("moss", "linear:100", None, 100_000),
     ("moss", "power:10:0.6", None, 200_000),
     ("ucb-m", "linear:100", 2, 100_000),
+    ("race", "linear:100", 2, 100_000),
+    ("race", "I1", 3, 30_000),
     ("ucb-m:eta=0.2", "linear:100", 10, 100_000),
     ("moss-m", "power:100:0.3", 5, 100_000),
     ("kl-ucb", "linear:10", None, 20_000),
     ("kl-ucb", "bernoulli:0.05,0.03,0.02", None, 50_000),
     ("imed", "linear:10", None, 50_000),
     ("imed", "power:30:0.3", None, 20_000),
-    (IMEDM, "linear:30", 5, 20_000),
+    ("imed-m", "linear:30", 5, 20_000),
     ("ts", "linear:10", None, 100_000),
     ("ts", "bernoulli:0.99,0.98", None, 200_000),
     ("ts-m", "linear:100", 2, 200_000),

@@ -5,13 +5,14 @@ plainly worse. Here one **incumbent** keeps its place and its statistics; arms c
 and **challenge** it. With n0 pulls of mean m0 for the incumbent, n1 and m1 for the challenger:
 
     pull            the challenger, or the incumbent where the challenger has had more pulls
-    it loses        if m1 <= m0 and n1 kl(m1, m0) + ln(n1)/2 > c ln t0, t0 the time it came up
+    it loses        if m1 <= m0 and n1 kl(m1, m0) + d ln n1 > c ln t0, t0 the time it came up
     it wins         if m1 > m0 and n1 > n0, or n1 kl(m1, m0) > 1.2 ln t
 
 kl is the divergence of Bernoulli laws, which for rewards in [0, 1] is on the safe side. Between two
-duels the incumbent is pulled. The next arm comes up once all of these hold, with i arms so far:
+duels the incumbent is pulled. The next arm comes up once all of these hold, with i arms so far, and
+X what their pulls have cost, the sum of m0 minus reward:
 
-    t >= i^(1/0.6) and, with X what challengers have cost so far, t >= X^(1/0.6)
+    t^0.67 >= i and t^0.6 >= X
     ln t >= L r^(i/K - 1), r = 1.25, after the first pass over K arms; L = ln(K)/0.6, at least 2
     the incumbent has had 15 of 100 pulls
 
@@ -19,9 +20,9 @@ duels the incumbent is pulled. The next arm comes up once all of these hold, wit
 each with a chance of order exp(-c ln t0), the chances of the passes multiply, as if the statistics
 of all of them had been kept. Passes at times whose logarithm grows by a factor r need c = r - 1
 each to have erred with chance 1/t by the time t; c = 0.4 leaves room. In the first pass, where few
-incumbents are worth keeping, c = 0.2: it is about finding a good one soon. The term ln(n1)/2 ends
-duels of near ties, which otherwise last as long as everything before them; like IMED's ln n, it
-asks less certainty of an arm that was looked at often. To lose the incumbent wrongly would lose
+incumbents are worth keeping, c = 0.2: it is about finding a good one soon. The term d ln n1, with
+d = 0.5, in the first pass 0.35, ends duels of near ties, which otherwise last as long as everything
+before them; like IMED's ln n, it asks less certainty of an arm that was looked at often. To lose the incumbent wrongly would lose
 what all passes have found, hence 1.2 ln t for that. An incumbent that won by luck has too high a
 mean until it was pulled more, hence its share of the pulls. Endless arms are a first pass that
 does not end: how many to look at is a question of what they cost, X, against what is left to gain.
@@ -44,10 +45,10 @@ from handful.binomial import kl
 from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
 from handful.rules.base import as_given
 
-FIRST = 0.2
-LATER = 0.4
-TIE_FIRST = 0.35
-TIE = 0.5
+FIRST, LATER = 0.2, 0.4
+"""c, in the first pass and after it."""
+TIE_FIRST, TIE = 0.35, 0.5
+"""d, likewise."""
 WIN = 1.2
 ARMS = 0.67
 PACE = 0.6

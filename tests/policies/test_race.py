@@ -1,0 +1,181 @@
+"""Racing: against a plain program written from its definition, and with room for all arms."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+import handful
+from handful import Reservoir
+from handful.policies.race import Race
+from tests.policies.automata import Coin
+
+
+def kl(p: float, q: float) -> float:
+    if p == q:
+        return 0.0
+    if q in (0.0, 1.0):
+        return math.inf
+    gain = p * math.log(p / q) if p > 0 else 0.0
+    loss = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
+    return gain + loss
+
+
+@dataclass(eq=False)
+class Arm:
+    index: int
+    n: int = 0
+    s: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        return self.s / self.n
+
+
+@dataclass
+class Racing:
+    """The policy as its definition says it, for M < K; `arms` come up in this order."""
+
+    K: float
+    M: int
+    arms: Iterator[int]
+    flip: Coin
+    held: list[Arm] = field(default_factory=list)
+    i: int = 0
+    t: int = 0
+    cost: float = 0.0
+
+    def pulls(self) -> Iterator[int]:
+        self.incumbent = self.come()
+        yield self.pull(self.incumbent)[0]
+        while True:
+            yield from self.between()
+            comer = self.come()
+            if comer is self.incumbent:
+                yield self.pull(comer)[0]
+            else:
+                yield from self.duel(comer, comer)
+
+    def pull(self, arm: Arm) -> tuple[int, float]:
+        reward = self.flip(arm.index)
+        arm.n += 1
+        arm.s += reward
+        self.t += 1
+        return arm.index, reward
+
+    def come(self) -> Arm:
+        index = next(self.arms)
+        self.i += 1
+        for arm in self.held:
+            if arm.index == index:
+                return arm
+        new = Arm(index)
+        if len(self.held) < self.M:
+            self.held.append(new)
+        else:
+            out = min((a for a in self.held if a is not self.incumbent), key=lambda a: a.mean)
+            self.held[self.held.index(out)] = new
+        return new
+
+    def between(self) -> Iterator[int]:
+        opens = self.opening()
+        while True:
+            others = [arm for arm in self.held if arm is not self.incumbent]
+            best = max(others, key=lambda arm: arm.mean, default=self.incumbent)
+            if best.mean > self.incumbent.mean:
+                turn = best if best.n <= self.incumbent.n else self.incumbent
+                yield from self.duel(best, turn)
+                opens = self.opening()
+            elif self.t >= opens:
+                return
+            else:
+                yield self.pull(self.incumbent)[0]
+
+    def opening(self) -> float:
+        when = max(self.i ** (1 / 0.67), max(1.0, self.cost) ** (1 / 0.6))
+        if self.i >= self.K:
+            first = max(2.0, math.log(self.K) / 0.6)
+            when = max(when, math.exp(first * 1.25 ** (self.i / self.K - 1)))
+        return max(when, self.t + (0.15 * self.t - self.incumbent.n) / 0.85)
+
+    def duel(self, challenger: Arm, turn: Arm) -> Iterator[int]:
+        new = challenger.n == 0
+        level = math.nan
+        incumbent = self.incumbent
+        while True:
+            index, reward = self.pull(turn)
+            yield index
+            if new and math.isnan(level):
+                level = (0.2 if self.i <= self.K else 0.4) * math.log(self.t)
+            if turn is challenger:
+                self.cost += incumbent.mean - reward
+            surprise = challenger.n * kl(challenger.mean, incumbent.mean)
+            if challenger.mean > incumbent.mean:
+                if challenger.n > incumbent.n or surprise > 1.2 * math.log(self.t):
+                    self.incumbent = challenger
+                    return
+            elif new:
+                tie = 0.35 if self.i <= self.K else 0.5
+                if surprise + tie * math.log(challenger.n) > level:
+                    return
+            elif surprise + math.log(challenger.n) > math.log(incumbent.n):
+                return
+            turn = challenger if challenger.n <= incumbent.n else incumbent
+
+
+def coins(means: Callable[[int], float], seed: int, whole: bool) -> Coin:
+    flips = random.Random(seed)
+
+    def flip(arm: int) -> float:
+        x = float(flips.random() < means(arm))
+        return x if whole else 0.5 * x + 0.5 * flips.random() * means(arm)
+
+    return flip
+
+
+def drawn(seed: int) -> Callable[[int], float]:
+    return lambda arm: random.Random(1000 * seed + arm).betavariate(0.7, 1.5)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("M", [2, 3, 7])
+@pytest.mark.parametrize("K", [None, 8, 30])
+def test_it_makes_the_choices_of_its_definition(K: int | None, M: int, whole: bool) -> None:
+    for seed in range(3):
+        means = drawn(seed)
+        policy = Race(K if K else Reservoir(lambda i: i), M, seed=seed)
+        order: Iterator[int] = itertools.count()
+        if K:
+            order = itertools.cycle([policy._shuffle.arm_at(j) for j in range(K)])
+        twin = Racing(K or math.inf, M, order, coins(means, seed, whole)).pulls()
+        flip = coins(means, seed, whole)
+        for t in range(2000):
+            arm = policy.select()
+            assert arm == next(twin), t
+            policy.update(arm, flip(arm))
+        assert len(policy.arms_in_memory) <= M
+
+
+@pytest.mark.parametrize("K", [1, 2, 5, 12])
+@pytest.mark.parametrize("more", [0, 3])
+def test_with_room_for_all_arms_it_is_imed(K: int, more: int) -> None:
+    for seed in range(4):
+        means = drawn(seed)
+        race = Race(K, max(2, K + more), seed=seed)
+        imed = handful.policy("imed", K, seed=seed)
+        ours, theirs = coins(means, seed, True), coins(means, seed, True)
+        # Both meet the arms in the order of their slots; name them by it.
+        for t in range(800):
+            a, b = race.select(), imed.select()
+            place = race._memory.slot_of(a), imed._memory.slot_of(b)
+            assert place[0] == place[1], t
+            reward = ours(place[0])
+            assert reward == theirs(place[1])
+            race.update(a, reward)
+            imed.update(b, reward)
+        assert race._memory.slot_of(race.recommend()) == imed._memory.slot_of(imed.recommend())
