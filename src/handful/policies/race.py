@@ -20,12 +20,13 @@ X what their pulls have cost, the sum of m0 minus reward:
 each with a chance of order exp(-c ln t0), the chances of the passes multiply, as if the statistics
 of all of them had been kept. Passes at times whose logarithm grows by a factor r need c = r - 1
 each to have erred with chance 1/t by the time t; c = 0.4 leaves room. In the first pass, where few
-incumbents are worth keeping, c = 0.2: it is about finding a good one soon. The term d ln n1, with
-d = 0.5, in the first pass 0.35, ends duels of near ties, which otherwise last as long as everything
-before them; like IMED's ln n, it asks less certainty of an arm that was looked at often. To lose the incumbent wrongly would lose
-what all passes have found, hence 1.2 ln t for that. An incumbent that won by luck has too high a
-mean until it was pulled more, hence its share of the pulls. Endless arms are a first pass that
-does not end: how many to look at is a question of what they cost, X, against what is left to gain.
+incumbents are worth keeping, c = 0.2: it is about finding a good one soon. The term d ln n1, with d
+= 0.5, in the first pass 0.35, ends duels of near ties, which otherwise last as long as everything
+before them; like IMED's ln n, it asks less certainty of an arm that was looked at often. To lose
+the incumbent wrongly would lose what all passes have found, hence 1.2 ln t for that. An incumbent
+that won by luck has too high a mean until it was pulled more, hence its share of the pulls. Endless
+arms are a first pass that does not end: how many to look at is a question of what they cost, X,
+against what is left to gain.
 
 **More memory.** The losers stay, with their statistics, until their place is needed: the one with
 the lowest mean goes. One that comes up again, or whose mean is above the incumbent's after all,
@@ -33,7 +34,7 @@ challenges with what is known of it, and loses only by IMED's full measure, n1 k
 With room for all arms, nobody ever goes, and the policy is IMED.
 
 No bound on the regret is proven here. The constants were chosen by simulation, once, for all
-instances; `handful paper beyond` measures them.
+instances.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from collections.abc import Sequence
 from handful.binomial import kl
 from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
 from handful.rules.base import as_given
+from handful.rules.imed import index
 
 FIRST, LATER = 0.2, 0.4
 """c, in the first pass and after it."""
@@ -65,11 +67,11 @@ def imed_leads(n: Sequence[int], s: Sequence[float], m: int) -> int:
     for j in range(m):
         top = max(top, s[j] / n[j])
     best = 0
-    highest = -math.inf
+    lowest = math.inf
     for j in range(m):
-        x = n[j] * kl(s[j] / n[j], top) + math.log(n[j])
-        if -x > highest:
-            highest = -x
+        x = index(n[j], s[j], top)
+        if x < lowest:
+            lowest = x
             best = j
     return best
 
@@ -123,7 +125,7 @@ def step(
         elif reg[LEVEL] > 0.0:
             over = n1 * kl(m1, m0) + (TIE_FIRST if i <= K else TIE) * math.log(n1) > reg[LEVEL]
         else:
-            over = n1 * kl(m1, m0) + math.log(n1) > math.log(n0)
+            over = index(n1, s[challenger], m0) > math.log(n0)
         if not over:
             return (challenger if n1 <= n0 else incumbent), KEEP
         reg[INCUMBENT] = reg[CHALLENGER] = incumbent

@@ -16,11 +16,16 @@ from handful.rng import State
 from handful.rules.base import LeaderRule
 
 
-def score(n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    """The index of Honda and Takemura, negated, since the highest score is pulled."""
+def index(n: int, s: float, top: float) -> float:
+    """The index of Honda and Takemura: the arm with the lowest is pulled."""
     mean = s / n
     surprise = n * kl(mean, top) if mean < top else 0.0
-    return -(surprise + math.log(n))
+    return surprise + math.log(n)
+
+
+def score(n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
+    """The index negated, since the highest score is pulled."""
+    return -index(n, s, top)
 
 
 IMED = LeaderRule("imed", score, steady=True)
