@@ -342,13 +342,13 @@ def test_without_a_folder_to_write_to_kernels_work_and_are_not_kept(
 IN_ANOTHER_PROCESS = """
 from handful.rules import MOSS, THOMPSON, UCB1
 from handful.simulation import compiled, plan
-from handful.simulation.kernels import phased
-from handful.simulation.kernels.world import PAIR, Build
+from handful.simulation.kernels import phased, segments
 
 for policy, rule in (("ucb-m", UCB1), ("moss-m", MOSS), ("ts-m", THOMPSON)):
     cell = plan.cell(policy, "linear:10", 2, 1000, runs=1)
     regret = compiled.simulate_runs(cell, [1000], n_jobs=1).regret[0, 0]
-    stats = phased.phased_kernel(rule, Build(True, False, False, PAIR)).stats
+    build = segments.build_for(rule, bernoulli=True, endless=False, skipping=False, m=2)
+    stats = phased.phased_kernel(rule, build).stats
     print(policy, regret, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

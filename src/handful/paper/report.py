@@ -147,9 +147,8 @@ def embedded(made: Figure) -> str:
     import matplotlib as mpl
 
     buffer = BytesIO()
-    # The same numbers make the same bytes: no date, and names of shapes that are not random. The
-    # layout leaves room for every label already, so a second look for a tight box is saved.
-    with mpl.rc_context({**STYLE, "svg.hashsalt": "handful", "savefig.bbox": None}):
+    # The same numbers make the same bytes: no date, and names of shapes that are not random.
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "handful"}):
         made.savefig(buffer, format="svg", metadata={"Date": None})
     return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
 

@@ -32,7 +32,7 @@ from handful.simulation.kernels import automaton, phased, segments
 from handful.simulation.kernels.block import empty_memory, space
 from handful.simulation.kernels.jit import CompileError, cache_folder, is_cold
 from handful.simulation.kernels.lanes import WIDTH
-from handful.simulation.kernels.world import FEW, Batch, Build, World, size
+from handful.simulation.kernels.world import FEW, Batch, Build, World
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
@@ -222,12 +222,13 @@ def _blocks(runs: int, workers: int, most: int) -> list[Block]:
 
 def _build(cell: Cell, skipping: bool) -> Build:
     """What the cell's kernel is made for. The skipping engine sees trials only."""
+    endless = cell.instance.endless
+    if not issubclass(cell.policy, PhasedPolicy):
+        # Pull by pull, an automaton gains little from knowing that rewards are trials.
+        return Build(skipping, endless, skipping, FEW)
     bernoulli = skipping or cell.instance.law == laws.BERNOULLI
-    # The kernel of an automaton is the same for any number of slots.
-    slots = FEW
-    if issubclass(cell.policy, PhasedPolicy):
-        slots = size(min(cell.memory, cell.instance.n_arms))
-    return Build(bernoulli, cell.instance.endless, skipping, slots)
+    m = min(cell.memory, cell.instance.n_arms)
+    return segments.build_for(cell.policy.rule, bernoulli, endless, skipping, m)
 
 
 def _kernel(

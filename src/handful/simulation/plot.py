@@ -42,7 +42,6 @@ STYLE: Any = {
     "grid.linewidth": 0.8,
     "figure.dpi": 110,
     "savefig.dpi": 160,
-    "savefig.bbox": "tight",
 }
 
 

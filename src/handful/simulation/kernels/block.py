@@ -54,12 +54,11 @@ class Tables(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Where each lane is in the schedule: its run, shuffle, incumbent, and regret as a pair."""
+    """Where each lane is in the schedule: its run, shuffle, first arm, and regret as a pair."""
 
     runs: Ints
     keys: Words
     starts: Ints
-    incumbents: Ints
     high: Floats
     low: Floats
 
@@ -125,7 +124,7 @@ def space(slots: int, lanes: int) -> Space:
         words(2 * lanes),
         words(2 * lanes),
         words(lanes),
-        Walk(ints(lanes), words(lanes), ints(lanes), ints(lanes), np.zeros(lanes), np.zeros(lanes)),
+        Walk(ints(lanes), words(lanes), ints(lanes), np.zeros(lanes), np.zeros(lanes)),
         Scratch(
             ints(lanes),
             np.zeros(AHEAD * lanes),

@@ -14,13 +14,14 @@ from handful import shuffle
 from handful.policies import schedule as phases
 from handful.rules import DrawRule, Rule, recommend
 from handful.simulation.kernels import segments
-from handful.simulation.kernels.block import Luck, Space
+from handful.simulation.kernels.block import Luck, Memory, Space
 from handful.simulation.kernels.exact import plus_all, plus_lanes
-from handful.simulation.kernels.jit import kernel, use
+from handful.simulation.kernels.jit import kernel, named, use
 from handful.simulation.kernels.lanes import shuffle_lanes
 from handful.simulation.kernels.world import (
     Batch,
     Build,
+    Words,
     World,
     arm_laws,
     as_int,
@@ -66,6 +67,14 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
     steady_skips = build.skipping and not isinstance(rule, DrawRule)
     chunk = LONG_CHUNK if steady_skips else CHUNK
 
+    def learn_of(at: int, key: int, world: World, memory: Memory, state: Words) -> None:
+        mu = mean_in(world, memory.arms[at], key, state)
+        memory.mus[at] = mu
+        memory.centres[at] = centre_of(world.law, mu, world.spread)
+        memory.gaps[at] = world.best_mean - mu
+
+    learn_of = named(learn_of, "learn_of", kin)
+
     def run(
         first: int,
         used: int,
@@ -82,7 +91,7 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
         K = world.n_arms
         T = batch.grid[-1]
         memory, choices, rewards, tape, walk, scratch, tables = space
-        runs, keys, starts, incumbents, high, low = walk
+        runs, keys, starts, high, low = walk
         for lane in range(L):
             r = first + min(lane, used - 1)
             runs[lane] = r
@@ -101,31 +110,28 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
             k, rows, columns, rounds = grid_of(lap.arms)
             for lane in range(L):
                 keys[lane] = phases.round_key(batch.order[runs[lane]], as_word(lap.r))
-                incumbents[lane] = as_int(
-                    shuffle.forward(as_word(0), k, rows, columns, rounds, keys[lane])
-                )
+                first_arm = shuffle.forward(as_word(0), k, rows, columns, rounds, keys[lane])
+                memory.arms[lane] = as_int(first_arm)
+                learn_of(lane, batch.arms[runs[lane]], world, memory, scratch.state)
                 starts[lane] = 0
             for now in phases.schedule(lap.arms, M, 1, 1):
                 m = now.hi - now.lo + 1
-                for lane in range(L):
-                    if now.j == 1 and now.w > 1:
-                        arm = as_word(incumbents[lane])
+                if now.j == 1 and now.w > 1:
+                    for lane in range(L):
+                        arm = as_word(memory.arms[lane])
                         starts[lane] = as_int(
                             shuffle.backward(arm, k, rows, columns, rounds, keys[lane])
                         )
-                    memory.arms[lane] = incumbents[lane]
                 for i in range(1, m):
                     for lane in range(L):
                         memory.arms[i * L + lane] = phases.challenger(now.lo + i - 1, starts[lane])
                     shuffle_lanes(
                         memory.arms[i * L :], L, k, rows, columns, rounds, keys, scratch.halves
                     )
+                    for lane in range(L):
+                        key = batch.arms[runs[lane]]
+                        learn_of(i * L + lane, key, world, memory, scratch.state)
                 for at in range(m * L):
-                    key = batch.arms[runs[at % L]]
-                    mu = mean_in(world, memory.arms[at], key, scratch.state)
-                    memory.mus[at] = mu
-                    memory.centres[at] = centre_of(world.law, mu, world.spread)
-                    memory.gaps[at] = world.best_mean - mu
                     memory.n[at] = 0
                     memory.s[at] = 0.0
                 b = now.b
@@ -152,19 +158,23 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                 for lane in range(L):
                     n = memory.n[lane::L]
                     arms = memory.arms[lane::L]
-                    incumbents[lane] = arms[recommend.most_played(n[:m])]
-                    if lane >= used:
-                        continue
+                    chosen = recommend.most_played(n[:m])
                     r = runs[lane]
-                    if batch.pulls.shape[1] > 0:
+                    if lane < used and batch.pulls.shape[1] > 0:
                         for i in range(m):
                             batch.pulls[r, arms[i]] += n[i]
-                    if batch.stay_start.shape[1] > 0:
+                    if lane < used and batch.stay_start.shape[1] > 0:
                         batch.stay_start[r, stay] = began
-                        batch.stay_recommended[r, stay] = incumbents[lane]
+                        batch.stay_recommended[r, stay] = arms[chosen]
                         for i in range(m):
                             batch.stay_arms[r, stay, i] = arms[i]
                             batch.stay_pulls[r, stay, i] = n[i]
+                    # The incumbent of the next sub-phase stands in slot 0.
+                    at = chosen * L + lane
+                    memory.arms[lane] = memory.arms[at]
+                    memory.mus[lane] = memory.mus[at]
+                    memory.centres[lane] = memory.centres[at]
+                    memory.gaps[lane] = memory.gaps[at]
                 stay += 1
                 if t >= lap_end:
                     break

@@ -14,13 +14,26 @@ from handful.simulation.kernels.jit import family
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.scores import scores_of
 from handful.simulation.kernels.step import Segment
-from handful.simulation.kernels.world import MANY, PAIR, Build
+from handful.simulation.kernels.world import FEW, MANY, PAIR, Build
+
+ENOUGH = 256
+"""With more arms in memory it is faster to look at few of them than at all in many runs at once."""
+
+
+def build_for(rule: Rule, bernoulli: bool, endless: bool, skipping: bool, m: int) -> Build:
+    """What a kernel of this rule for at most m arms in memory has to be made for, and no more."""
+    slots = FEW
+    if isinstance(rule, DrawRule) and skipping and m == 2:
+        slots = PAIR
+    if isinstance(rule, BonusRule) and not skipping and m > ENOUGH:
+        slots = MANY
+    return Build(bernoulli, endless, skipping, slots)
 
 
 def most_lanes(rule: Rule, build: Build, m: int) -> int:
     """How many runs with m arms in memory a block has at most: what stays in the fastest cache."""
     if isinstance(rule, DrawRule):
-        return 2 * WIDTH if build.skipping and build.slots == PAIR else 1
+        return 2 * WIDTH if build.slots == PAIR else 1
     if not isinstance(rule, BonusRule) or _watches(rule, build):
         return 1
     return WIDTH if m > 32 else 2 * WIDTH

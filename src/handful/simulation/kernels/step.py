@@ -18,7 +18,6 @@ from handful.simulation.kernels.block import AHEAD, TABLE, Luck, Memory, Scratch
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
 from handful.simulation.kernels.world import (
-    PAIR,
     Build,
     Floats,
     Ints,
@@ -41,8 +40,8 @@ def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
     uses_budget = rule.width_uses_budget
     block = _bonus_block(rule, kin, build)
     single = _bonus_single(rule, kin, build)
-    two = build.bernoulli and build.slots == PAIR
-    pair = _bernoulli_pair(rule, kin) if two else single
+    bernoulli = build.bernoulli
+    pair = _bernoulli_pair(rule, kin) if bernoulli else single
 
     def segment(
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
@@ -64,7 +63,7 @@ def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
                 marks[1] = c
             block(until, t, clock, m, L, b, eta, memory, luck, scratch, tables)
             return
-        if two and m == 2:
+        if bernoulli and m == 2:
             first = min(max(t, m), until)
             single(first, t, clock, m, b, eta, memory, luck, scratch, tables)
             pair(until, first, clock + first - t, m, b, eta, memory, luck, scratch, tables)

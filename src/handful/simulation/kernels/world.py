@@ -112,7 +112,7 @@ class Build(NamedTuple):
     endless: bool
     skipping: bool
     slots: int
-    """How many arms are in memory: `PAIR`, `FEW` or `MANY`."""
+    """How many arms are in memory, where it matters: `PAIR` or `MANY`; else `FEW`."""
 
     @property
     def tag(self) -> str:
@@ -124,13 +124,6 @@ class Build(NamedTuple):
 
 
 PAIR, FEW, MANY = range(3)
-ENOUGH = 256
-"""With more arms in memory it is faster to look at few of them than at all in many runs at once."""
-
-
-def size(m: int) -> int:
-    """How many m arms are."""
-    return PAIR if m == 2 else FEW if m <= ENOUGH else MANY
 
 
 @use
