@@ -93,6 +93,12 @@ def choices_on(policy: Policy, pulls: int, reward: Callable[[int, int], float]) 
     return choices
 
 
+def plan(name: Any) -> dict[str, Any]:
+    """The horizon, for a policy that must be told one."""
+    known = handful.POLICIES.get(name) if isinstance(name, str) else None
+    return {"horizon": 1000} if getattr(known, "needs_horizon", False) else {}
+
+
 def new(name: str, arms: Any, memory: int, **settings: Any) -> Policy:
-    """A policy by name, with a seed of its own unless one is given."""
-    return handful.policy(name, arms=arms, memory=memory, **{"seed": 1, **settings})
+    """A policy by name, with a seed and a plan of its own unless they are given."""
+    return handful.policy(name, arms=arms, memory=memory, **{"seed": 1, **plan(name), **settings})

@@ -109,7 +109,7 @@ def test_forged_bytes_are_refused_or_make_a_policy_that_works(name: str) -> None
 @pytest.mark.parametrize("name", [n for n in NAMES if AUTOMATA[n].needs_horizon])
 def test_the_horizon_must_be_given_to_those_that_plan_for_it(name: str) -> None:
     with refused(SettingError, ValueError, "horizon"):
-        handful.policy(name, lambda i: i)
+        handful.policy(name, arms_of(name), 3 if AUTOMATA[name].takes_memory() else None)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if AUTOMATA[name].own_memory])

@@ -35,7 +35,7 @@ from handful.errors import (
     UnknownNameError,
 )
 from handful.policies import Policy
-from tests.helpers import drive, new, random_reward, refused, untouched
+from tests.helpers import drive, new, plan, random_reward, refused, untouched
 
 # Policies on finite sets that take a memory bound; test_endless.py has the others.
 CHECKED = [
@@ -249,7 +249,8 @@ def test_a_reward_after_a_restore_needs_no_select_before_it(name: str) -> None:
 def test_a_policy_saved_in_another_process_goes_on_here(name: str) -> None:
     code = (
         "import random, sys, handful\n"
-        f"p = handful.policy({name!r}, arms=['a', 'b', 'c', 'd'], memory=2, seed=3)\n"
+        f"plan = {plan(name)}\n"
+        f"p = handful.policy({name!r}, arms=['a', 'b', 'c', 'd'], memory=2, seed=3, **plan)\n"
         "r = random.Random(4)\n"
         "for _ in range(45): p.update(p.select(), r.random())\n"
         "p.select()\n"
@@ -556,8 +557,8 @@ def test_a_name_near_nothing_is_met_with_all_names(given: Any) -> None:
 def test_a_policy_is_made_by_its_name_or_its_class(name: str) -> None:
     cls = handful.POLICIES[name]
     assert cls.name == name
-    assert type(handful.policy(name, 9, 3)) is cls
-    assert cls(9, 3, seed=1).to_bytes() == new(name, 9, 3).to_bytes()
+    assert type(handful.policy(name, 9, 3, **plan(name))) is cls
+    assert cls(9, 3, seed=1, **plan(name)).to_bytes() == new(name, 9, 3).to_bytes()
 
 
 @every_policy

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from handful.errors import StateError, UnknownNameError
+from handful.policies.air import UCBAIR
 from handful.policies.base import ArmsLike, Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
 from handful.policies.constant_space import ConstantSpace
@@ -37,7 +38,9 @@ from handful.policies.runs import (
     SqrtRun,
 )
 from handful.policies.state import unseal
+from handful.policies.streaming import MBSE, MPSE, GameOfCoins, SinglePass
 from handful.policies.tabulated import SqrtLogTabulated, SqrtRunTabulated
+from handful.policies.two_target import TwoTarget
 from handful.policies.unbounded import (
     QRM2,
     IMEDPolicy,
@@ -81,6 +84,7 @@ POLICIES: dict[str, type[Policy]] = {
         IMEDPolicy,
         UCBVPolicy,
         QRM2,
+        UCBAIR,
         Herschkorn,
         FixedRun,
         Robbins,
@@ -94,6 +98,11 @@ POLICIES: dict[str, type[Policy]] = {
         Cover,
         PekozA,
         PekozB,
+        TwoTarget,
+        SinglePass,
+        MPSE,
+        MBSE,
+        GameOfCoins,
     )
 }
 

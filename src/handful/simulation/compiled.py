@@ -19,6 +19,7 @@ import numpy as np
 
 from handful.errors import EngineError
 from handful.instances import laws
+from handful.policies.air import UCBAIR, most_arms
 from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import order_key, seed_word
 from handful.policies.phased import PhasedPolicy
@@ -28,7 +29,7 @@ from handful.rng import stream
 from handful.rules import DrawRule
 from handful.rules.steadiness import check_steady
 from handful.simulation import oracle
-from handful.simulation.kernels import automaton, phased, segments
+from handful.simulation.kernels import air, automaton, phased, segments
 from handful.simulation.kernels.block import empty_memory, space
 from handful.simulation.kernels.jit import CompileError, cache_folder, is_cold
 from handful.simulation.kernels.lanes import WIDTH
@@ -110,6 +111,8 @@ def must_compile(cell: Cell, skipping: bool = False) -> bool:
 
 def _made(cell: Cell, build: Build) -> Any:
     """The cell's kernel."""
+    if issubclass(cell.policy, UCBAIR):
+        return air.air_kernel(build)
     if issubclass(cell.policy, AutomatonPolicy):
         return automaton.automaton_kernel(cell.policy.automaton, build)
     assert issubclass(cell.policy, PhasedPolicy)
@@ -132,6 +135,7 @@ def _loaded(tiny: Cell, grid: list[int], skipping: bool) -> Outcome:
         rmtree(cache_folder(), ignore_errors=True)
         phased.phased_kernel.cache_clear()
         automaton.automaton_kernel.cache_clear()
+        air.air_kernel.cache_clear()
         return simulate_runs(tiny, grid, n_jobs=1, skipping=skipping)
 
 
@@ -241,6 +245,18 @@ def _kernel(
     world = World.of(cell.instance)
     made = _made(cell, _build(cell, skipping))
     kernel = made.py_func if plain else made
+    if issubclass(cell.policy, UCBAIR):
+        beta = check_settings(cell.policy, cell.settings)["beta"]
+
+        def start_air() -> Callable[[Block, Batch], None]:
+            memory = empty_memory(_slots(cell))
+            tree = np.zeros(2 * air.leaves(_slots(cell)), dtype=np.int64)
+            states = np.zeros((2, 2), dtype=np.uint64)
+            return lambda block, batch: kernel(
+                block.first, beta, world, batch, memory, tree, *states
+            )
+
+        return start_air
     if issubclass(cell.policy, AutomatonPolicy):
         known = cell.policy.automaton
         values = check_settings(cell.policy, cell.policy_settings())
@@ -305,6 +321,8 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
 
 def _slots(cell: Cell) -> int:
     """The most arms that are in memory at once."""
+    if issubclass(cell.policy, UCBAIR):
+        return int(most_arms(cell.horizon, check_settings(cell.policy, cell.settings)["beta"])) + 1
     if not issubclass(cell.policy, PhasedPolicy):
         return cell.memory
     return phased.slots(cell.instance.n_arms, cell.memory, *_shape(cell), cell.horizon)

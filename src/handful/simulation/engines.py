@@ -7,6 +7,7 @@ from importlib import import_module
 
 from handful.errors import MissingExtraError, SettingError
 from handful.instances import laws
+from handful.policies.air import UCBAIR
 from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
@@ -74,7 +75,8 @@ def cannot_skip(cell: Cell) -> str:
         if machine.calm is None:
             return "its automaton does not say when it is calm"
         return "" if bernoulli or machine.credit is trial else "rewards are not Bernoulli"
-    assert issubclass(cell.policy, PhasedPolicy)
+    if not issubclass(cell.policy, PhasedPolicy):
+        return "every pull changes the score that is the highest"
     rule = cell.policy.rule
     if isinstance(rule, DrawRule):
         return "" if rule.from_beta else "its draws are of its own kind"
@@ -114,8 +116,8 @@ def gains_by_skipping(cell: Cell) -> bool:
 
 
 def unchanged(policy: type[Policy]) -> bool:
-    """A phased policy or automaton that changes nothing but data; others are for the oracle."""
-    for base in (PhasedPolicy, AutomatonPolicy):
+    """A policy of a kind with a kernel that changes nothing but data; others are for the oracle."""
+    for base in (PhasedPolicy, AutomatonPolicy, UCBAIR):
         if issubclass(policy, base):
             break
     else:
