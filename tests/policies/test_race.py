@@ -59,7 +59,7 @@ class Racing:
             if comer is self.incumbent:
                 yield self.pull(comer)[0]
             else:
-                yield from self.duel(comer, comer)
+                yield from self.duel(comer, comer, self.t + 1)
 
     def pull(self, arm: Arm) -> tuple[int, float]:
         reward = self.flip(arm.index)
@@ -89,7 +89,7 @@ class Racing:
             best = max(others, key=lambda arm: arm.mean, default=self.incumbent)
             if best.mean > self.incumbent.mean:
                 turn = best if best.n <= self.incumbent.n else self.incumbent
-                yield from self.duel(best, turn)
+                yield from self.duel(best, turn, self.t)
                 opens = self.opening()
             elif self.t >= opens:
                 return
@@ -101,29 +101,24 @@ class Racing:
         if self.i >= self.K:
             first = max(2.0, math.log(self.K) / 0.6)
             when = max(when, math.exp(first * 1.25 ** (self.i / self.K - 1)))
-        return max(when, self.t + (0.15 * self.t - self.incumbent.n) / 0.85)
+        share = 0.15 / max(1, len(self.held) - 1)
+        return max(when, self.t + (share * self.t - self.incumbent.n) / (1 - share))
 
-    def duel(self, challenger: Arm, turn: Arm) -> Iterator[int]:
-        new = challenger.n == 0
-        level = math.nan
+    def duel(self, challenger: Arm, turn: Arm, t0: int) -> Iterator[int]:
+        first = challenger.n == 0 and self.i <= self.K
         incumbent = self.incumbent
         while True:
             index, reward = self.pull(turn)
             yield index
-            if new and math.isnan(level):
-                level = (0.2 if self.i <= self.K else 0.4) * math.log(self.t)
             if turn is challenger:
                 self.cost += incumbent.mean - reward
+            c, d = (0.2, 0.35) if first else (0.4, 0.5)
             surprise = challenger.n * kl(challenger.mean, incumbent.mean)
             if challenger.mean > incumbent.mean:
                 if challenger.n > incumbent.n or surprise > 1.2 * math.log(self.t):
                     self.incumbent = challenger
                     return
-            elif new:
-                tie = 0.35 if self.i <= self.K else 0.5
-                if surprise + tie * math.log(challenger.n) > level:
-                    return
-            elif surprise + math.log(challenger.n) > math.log(incumbent.n):
+            elif surprise + d * math.log(challenger.n) > c * math.log(t0):
                 return
             turn = challenger if challenger.n <= incumbent.n else incumbent
 

@@ -14,7 +14,7 @@ X what their pulls have cost, the sum of m0 minus reward:
 
     t^0.67 >= i and t^0.6 >= X
     ln t >= L r^(i/K - 1), r = 1.25, after the first pass over K arms; L = ln(K)/0.6, at least 2
-    the incumbent has had 15 of 100 pulls
+    the incumbent has had 15 of 100 (m-1) pulls, with m arms in memory
 
 **Why these.** An arm that is the best but loses a duel is not lost: it comes up again. If it loses
 each with a chance of order exp(-c ln t0), the chances of the passes multiply, as if the statistics
@@ -24,14 +24,14 @@ incumbents are worth keeping, c = 0.2: it is about finding a good one soon. The 
 = 0.5, in the first pass 0.35, ends duels of near ties, which otherwise last as long as everything
 before them; like IMED's ln n, it asks less certainty of an arm that was looked at often. To lose
 the incumbent wrongly would lose what all passes have found, hence 1.2 ln t for that. An incumbent
-that won by luck has too high a mean until it was pulled more, hence its share of the pulls. Endless
-arms are a first pass that does not end: how many to look at is a question of what they cost, X,
-against what is left to gain.
+that won by luck has too high a mean until it was pulled more, hence its share of the pulls; where
+memory has more arms that may be as good, the share is smaller. Endless arms are a first pass that
+does not end: how many to look at is a question of what they cost, X, against what is left to gain.
 
 **More memory.** The losers stay, with their statistics, until their place is needed: the one with
 the lowest mean goes. One that comes up again, or whose mean is above the incumbent's after all,
-challenges with what is known of it, and loses only by IMED's full measure, n1 kl + ln n1 > ln n0.
-With room for all arms, nobody ever goes, and the policy is IMED.
+challenges with what is known of it, as in a later pass: c = 0.4, d = 0.5. With room for all arms,
+nobody ever goes, and the policy is IMED.
 
 No bound on the regret is proven here. The constants were chosen by simulation, once, for all
 instances.
@@ -52,37 +52,20 @@ FIRST, LATER = 0.2, 0.4
 TIE_FIRST, TIE = 0.35, 0.5
 """d, likewise."""
 WIN = 1.2
+"""Times ln t: the evidence that takes the incumbent's place at once."""
 ARMS = 0.67
+"""At most t^ARMS arms may have come up."""
 PACE = 0.6
+"""They may have cost t^PACE."""
 RATIO = 1.25
+"""The growth of ln t from one pass to the next."""
 SHARE = 0.15
+"""Of all pulls, for the incumbent and one other arm in memory before another comes up."""
 
-INCUMBENT, CHALLENGER, SLOTS, SEEN, LEVEL, PULLS, COST, OPENS = range(8)
-"""The registers. No duel: the challenger is the incumbent. A level of 0: IMED's."""
+INCUMBENT, CHALLENGER, SEEN, LEVEL, MARGIN, PULLS, COST, OPENS = range(8)
+"""The registers. No duel: the challenger is the incumbent. LEVEL is c ln t0, MARGIN is d."""
 
-
-def imed_leads(n: Sequence[int], s: Sequence[float], m: int) -> int:
-    """The slot that IMED pulls."""
-    top = 0.0
-    for j in range(m):
-        top = max(top, s[j] / n[j])
-    best = 0
-    lowest = math.inf
-    for j in range(m):
-        x = index(n[j], s[j], top)
-        if x < lowest:
-            lowest = x
-            best = j
-    return best
-
-
-def opening(i: int, K: int, t: float, n0: float, cost: float) -> float:
-    """When the next arm may come up if only the incumbent is pulled until then."""
-    when: float = max(float(i) ** (1.0 / ARMS), max(1.0, cost) ** (1.0 / PACE))
-    if i >= K:
-        first = max(2.0, math.log(K) / PACE)
-        when = max(when, math.exp(min(700.0, first * RATIO ** (i / K - 1.0))))
-    return float(max(when, t + (SHARE * t - n0) / (1.0 - SHARE)))
+GOES_ON, LOST, WON = range(3)
 
 
 def step(
@@ -90,64 +73,109 @@ def step(
     reg: Registers, T: float, p: Sequence[float],
 ) -> tuple[int, int]:  # fmt: skip
     """One pull: who is pulled next, and whether another arm comes up for that."""
-    M = int(p[-1])
     reg[PULLS] += 1.0
-    t = reg[PULLS]
     came = i > reg[SEEN]
     reg[SEEN] = i
-    if M >= K:
-        if i < K:
-            return i, NEXT
-        most = 0
-        for j in range(1, K):
-            if n[j] > n[most]:
-                most = j
-        reg[INCUMBENT] = reg[CHALLENGER] = most
-        return imed_leads(n, s, K), KEEP
-    incumbent = int(reg[INCUMBENT])
+    if p[-1] >= K:
+        return with_room_for_all(i, K, n, s, reg)
     if came:
-        reg[SLOTS] = max(reg[SLOTS], slot + 1.0)
-        reg[CHALLENGER] = slot
-        reg[LEVEL] = 0.0
-        if n[slot] == 1:
-            reg[LEVEL] = (FIRST if i <= K else LATER) * math.log(t)
-    challenger = int(reg[CHALLENGER])
-    if challenger != incumbent:
-        n0, m0 = n[incumbent], s[incumbent] / n[incumbent]
-        n1, m1 = n[challenger], s[challenger] / n[challenger]
+        challenge(slot, n[slot] == 1 and i <= K, reg)
+    incumbent, challenger = int(reg[INCUMBENT]), int(reg[CHALLENGER])
+    duel = challenger != incumbent
+    if duel:
         if slot == challenger:
-            reg[COST] += m0 - reward
-        over = False
-        if m1 > m0:
-            if n1 > n0 or n1 * kl(m1, m0) > WIN * math.log(t):
-                incumbent = challenger
-                over = True
-        elif reg[LEVEL] > 0.0:
-            over = n1 * kl(m1, m0) + (TIE_FIRST if i <= K else TIE) * math.log(n1) > reg[LEVEL]
-        else:
-            over = index(n1, s[challenger], m0) > math.log(n0)
-        if not over:
-            return (challenger if n1 <= n0 else incumbent), KEEP
+            reg[COST] += s[incumbent] / n[incumbent] - reward
+        ends = verdict(n[incumbent], s[incumbent], n[challenger], s[challenger], reg)
+        if ends == GOES_ON:
+            return turn(n, reg), KEEP
+        if ends == WON:
+            incumbent = challenger
         reg[INCUMBENT] = reg[CHALLENGER] = incumbent
-        reg[OPENS] = opening(i, K, t, n[incumbent], reg[COST])
-    elif came:
-        reg[OPENS] = opening(i, K, t, n[incumbent], reg[COST])
-    # The best and the worst of the others.
-    m0 = s[incumbent] / n[incumbent]
+    if duel or came:
+        share = SHARE / max(1, in_use(n) - 1)
+        reg[OPENS] = opening(i, K, reg[PULLS], n[incumbent], share, reg[COST])
+    return between_duels(n, s, reg, int(p[-1]))
+
+
+def challenge(slot: int, first: bool, reg: Registers) -> None:
+    """Begin a duel; `first`: of an arm that was never seen, in the first pass."""
+    reg[CHALLENGER] = slot
+    reg[LEVEL] = (FIRST if first else LATER) * math.log(reg[PULLS])
+    reg[MARGIN] = TIE_FIRST if first else TIE
+
+
+def verdict(n0: int, s0: float, n1: int, s1: float, reg: Registers) -> int:
+    """How the duel stands."""
+    m0, m1 = s0 / n0, s1 / n1
+    evidence = n1 * kl(m1, m0)
+    if m1 > m0:
+        return WON if n1 > n0 or evidence > WIN * math.log(reg[PULLS]) else GOES_ON
+    return LOST if evidence + reg[MARGIN] * math.log(n1) > reg[LEVEL] else GOES_ON
+
+
+def turn(n: Sequence[int], reg: Registers) -> int:
+    """The slot that is pulled next in a duel: the challenger's until it has had more pulls."""
+    incumbent, challenger = int(reg[INCUMBENT]), int(reg[CHALLENGER])
+    return challenger if n[challenger] <= n[incumbent] else incumbent
+
+
+def between_duels(n: Sequence[int], s: Sequence[float], reg: Registers, M: int) -> tuple[int, int]:
+    """A loser that is ahead after all, or the next arm if it is time, or the incumbent."""
+    incumbent = int(reg[INCUMBENT])
+    used = in_use(n)
     worst = best = -1
-    for j in range(int(reg[SLOTS])):
+    for j in range(used):
         if j != incumbent:
             if best < 0 or s[j] / n[j] > s[best] / n[best]:
                 best = j
             if worst < 0 or s[j] / n[j] < s[worst] / n[worst]:
                 worst = j
-    if best >= 0 and s[best] / n[best] > m0:
-        reg[CHALLENGER] = best
-        reg[LEVEL] = 0.0
-        return (best if n[best] <= n[incumbent] else incumbent), KEEP
-    if t < reg[OPENS]:
+    if best >= 0 and s[best] / n[best] > s[incumbent] / n[incumbent]:
+        challenge(best, False, reg)
+        return turn(n, reg), KEEP
+    if reg[PULLS] < reg[OPENS]:
         return incumbent, KEEP
-    return (int(reg[SLOTS]) if reg[SLOTS] < M else worst), NEXT
+    return (used if used < M else worst), NEXT
+
+
+def opening(i: int, K: int, t: float, n0: float, share: float, cost: float) -> float:
+    """When the next arm may come up if only the incumbent is pulled until then."""
+    when = max(math.pow(i, 1.0 / ARMS), math.pow(max(1.0, cost), 1.0 / PACE))
+    if i >= K:
+        first = max(2.0, math.log(K) / PACE)
+        when = max(when, math.exp(min(700.0, first * math.pow(RATIO, i / K - 1.0))))
+    return max(when, t + (share * t - n0) / (1.0 - share))
+
+
+def in_use(n: Sequence[int]) -> int:
+    """How many slots hold an arm that was pulled."""
+    used = 0
+    while used < len(n) and n[used] > 0:
+        used += 1
+    return used
+
+
+def with_room_for_all(
+    i: int, K: int, n: Sequence[int], s: Sequence[float], reg: Registers
+) -> tuple[int, int]:
+    """IMED, after each arm was pulled once; the most pulled is vouched for."""
+    if i < K:
+        return i, NEXT
+    top = 0.0
+    most = 0
+    for j in range(K):
+        top = max(top, s[j] / n[j])
+        if n[j] > n[most]:
+            most = j
+    reg[INCUMBENT] = reg[CHALLENGER] = most
+    leader = 0
+    lowest = math.inf
+    for j in range(K):
+        x = index(n[j], s[j], top)
+        if x < lowest:
+            lowest = x
+            leader = j
+    return leader, KEEP
 
 
 def calm(
@@ -161,7 +189,7 @@ def calm(
     if left <= 0.0:
         return 0, 0
     top = 0.0
-    for j in range(int(reg[SLOTS])):
+    for j in range(in_use(n)):
         if j != slot:
             top = max(top, s[j] / n[j])
     still = left
