@@ -112,7 +112,7 @@ def _mpse(
     return champion, KEEP
 
 
-def _calm_mpse(
+def _calm_when_over(
     slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
 ) -> tuple[int, int]:  # fmt: skip
@@ -137,7 +137,7 @@ def _mbse(
         return int(reg[0]), KEEP
     if used < M and i < K:
         return used, NEXT
-    best = worst = least = 0
+    best = worst = 0
     bar = -math.inf  # the highest lower end of an interval
     for j in range(used):
         if s[j] / n[j] > s[best] / n[best]:
@@ -243,7 +243,7 @@ class MPSE(AutomatonPolicy):
     citation = "Li, Zhang, Wang and Li, 2023"
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton("mpse", _mpse, 3, credit=as_given, keeps_held=True, calm=_calm_mpse)
+    automaton = Automaton("mpse", _mpse, 3, credit=as_given, keeps_held=True, calm=_calm_when_over)
     settings: ClassVar[Mapping[str, Setting]] = {
         "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
     }  # fmt: skip
@@ -257,7 +257,7 @@ class MBSE(AutomatonPolicy):
     summary = "elimination among the arms in memory, in B passes of growing length"
     citation = "Agarwal, Khanna and Patil, COLT 2022"
     needs_horizon = True
-    automaton = Automaton("mbse", _mbse, 3, credit=as_given, keeps_held=True, calm=_calm_mpse)
+    automaton = Automaton("mbse", _mbse, 3, credit=as_given, keeps_held=True, calm=_calm_when_over)
     settings: ClassVar[Mapping[str, Setting]] = {
         "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
     }  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from handful.policies import air
+from handful.simulation.kernels.automaton import CHUNK
 from handful.simulation.kernels.block import Memory
 from handful.simulation.kernels.exact import plus_all
 from handful.simulation.kernels.jit import family, kernel, use
@@ -26,9 +27,6 @@ from handful.simulation.kernels.world import (
 
 for _function in (air.exploration, air.score, air.wants_more):
     use(_function)
-
-CHUNK = 2**20
-"""Pulls between two looks at whether to stop."""
 
 
 def leaves(arms: int) -> int:
