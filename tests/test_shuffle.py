@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 from hypothesis import example, given, settings
@@ -130,7 +130,43 @@ def test_arms_of_a_huge_set_come_evenly_from_all_of_it(K: int) -> None:
     assert follows(under_many, stats.uniform.cdf)
 
 
+def neighbours_are_independent(K: int, rounds: int | None = None) -> bool:
+    """Whether the arms at two neighbouring places of the grid, in a row or in a column, are.
+
+    Chi-square over a 16 x 16 table of both arms under 5,000 keys, and over 64 bins of the steps
+    between neighbours along up to 5,000 places under one key.
+    """
+
+    def under(i: int) -> Shuffle:
+        shuffle = Shuffle.of(K, key_number(i))
+        return shuffle._replace(rounds=rounds or shuffle.rounds)
+
+    one = under(0)
+    for stride in (1, one.columns):
+        pairs: Counter[tuple[int, int]] = Counter()
+        for i in range(5000):
+            shuffle = under(i)
+            pairs[shuffle.arm_at(0) * 16 // K, shuffle.arm_at(stride) * 16 // K] += 1
+        arms = [one.arm_at(place) for place in range(0, min(K, 5000 * stride), stride)]
+        steps = Counter((b - a) % K * 64 // K for a, b in pairwise(arms))
+        table = [pairs[a, b] for a in range(16) for b in range(16)]
+        if not even(table) or (len(arms) > 640 and not even([steps[bin_] for bin_ in range(64)])):
+            return False
+    return True
+
+
+# Twenty tests of fit: probability 2e-4 of a false alarm.
+@pytest.mark.parametrize("K", [2**16, 10**6, 10**9, 2**40 + 1, 2**63])
+def test_neighbours_in_the_order_of_a_large_set_are_independent(K: int) -> None:
+    assert neighbours_are_independent(K)
+
+
+@pytest.mark.parametrize("K", [2**16, 10**9])
+def test_too_few_rounds_on_a_large_set_would_be_seen(K: int) -> None:
+    assert not neighbours_are_independent(K, rounds=2)
+
+
 def test_the_order_of_a_key_is_the_same_in_every_version() -> None:
     assert order(Shuffle.of(10, 42)) == [1, 8, 3, 5, 9, 7, 0, 4, 6, 2]
-    assert [Shuffle.of(10**12, 42).arm_at(p) for p in range(2)] == [424726012048, 584238832341]
-    assert Shuffle.of(2**63, 42).arm_at(0) == 1915862605502427572
+    assert [Shuffle.of(10**12, 42).arm_at(p) for p in range(2)] == [492447576317, 839242466147]
+    assert Shuffle.of(2**63, 42).arm_at(0) == 5102511711357722486

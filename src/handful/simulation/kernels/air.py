@@ -99,7 +99,7 @@ def air_kernel(build: Build) -> Callable[..., None]:
                         _settle(tree, node, scores)
                         node >>= 1
             if t == batch.grid[g]:
-                batch.regret[r, g] = plus_all(0.0, 0.0, n, gaps, met)[0]
+                batch.regret[r, g] = plus_all(0.0, 0.0, n, gaps, 0, met, 1)[0]
                 g += 1
             if batch.stop[0] != 0:
                 return

@@ -150,7 +150,7 @@ def automaton_kernel(automaton: Automaton, build: Build) -> Callable[..., None]:
                 t += 1
                 slot, action = step(slot, x, tried, K, n, s, reg, horizon, p)
             if t == batch.grid[g]:
-                batch.regret[r, g] = plus_all(high, low, n, gaps, M)[0]
+                batch.regret[r, g] = plus_all(high, low, n, gaps, 0, M, 1)[0]
                 g += 1
             if batch.stop[0] != 0:
                 return

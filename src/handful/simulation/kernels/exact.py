@@ -48,9 +48,11 @@ def plus(high: float, low: float, x: float, y: float) -> tuple[float, float]:
 
 
 @use
-def plus_all(high: float, low: float, n: Any, gaps: Any, m: int) -> tuple[float, float]:
-    """The pair (high, low) plus the first m of pulls times gaps."""
-    for i in range(m):
+def plus_all(
+    high: float, low: float, n: Any, gaps: Any, first: int, until: int, step: int
+) -> tuple[float, float]:
+    """The pair (high, low) plus pulls times gaps of the slots first, first + step, ... < until."""
+    for i in range(first, until, step):
         x, y = times(float(n[i]), gaps[i])
         high, low = plus(high, low, x, y)
     return high, low

@@ -48,7 +48,7 @@ def use(function: F) -> F:
     """Let kernels call this plain function, and those that it calls by name; it stays plain."""
     if function not in _used:
         _used.add(function)
-        register_jitable(function)
+        register_jitable(no_cfunc_wrapper=True)(function)
         if isinstance(function, FunctionType):
             for name in function.__code__.co_names:
                 called = function.__globals__.get(name)
@@ -78,7 +78,9 @@ def named(function: F, role: str, kin: str) -> F:
 def kernel(function: F, kin: str) -> F:
     """Compile a function at its first call, or take it from the cache. `kin` as from `family`."""
     function.__name__ = function.__qualname__ = f"kernel_{kin}"
-    compiled = numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
+    compiled = numba.njit(nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)(
+        function
+    )
     folder = cache_folder() / kin
     if not kin.startswith(_OWN) and _can_write(folder):
         before = numba.config.CACHE_DIR

@@ -16,6 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from handful import rng, shuffle
+from handful.policies import schedule
 from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.world import Floats, Ints, Words, as_int, as_word
 
@@ -41,14 +42,22 @@ def best_slots(hat: Floats, wide: Floats, L: int, m: int, g: float, best: Ints) 
 
 
 @use
-def shuffle_lanes(
-    places: Ints, L: int, K: int, rows: int, columns: int, rounds: int, keys: Words, halves: Words
-) -> None:
-    """From positions to arms in the shuffled order of each lane, all lanes through one round."""
+def challengers(
+    rank: int, starts: Ints, first: int, L: int, K: int, rows: int, columns: int, rounds: int,
+    keys: Words, arms: Ints, halves: Words,
+) -> None:  # fmt: skip
+    """The challenger of this rank in each of L lanes, to arms[first], ..., arms[first + L - 1].
+
+    All lanes go through one round of the shuffle together. Their positions are the rank or the one
+    after it, so there is one division for all of them.
+    """
+    left = as_word(rank) // columns
+    right = as_word(rank) % columns
     for lane in range(L):
-        x = as_word(places[lane])
-        halves[lane] = x // columns
-        halves[L + lane] = x % columns
+        column = right + as_word(schedule.challenger(rank, starts[lane]) - rank)
+        wraps = column == columns
+        halves[lane] = left + as_word(wraps)
+        halves[L + lane] = as_word(0) if wraps else column
     late = as_word(0)
     for _ in range(rounds >> as_word(1)):
         for lane in range(L):
@@ -60,7 +69,18 @@ def shuffle_lanes(
         x = halves[lane] * columns + halves[L + lane]
         if x >= K:
             x = shuffle.forward(x, K, rows, columns, rounds, keys[lane])
-        places[lane] = as_int(x)
+        arms[first + lane] = as_int(x)
+
+
+@use
+def most_played_lanes(n: Ints, m: int, L: int, best: Ints) -> None:
+    """`recommend.most_played` of each of L lanes."""
+    for lane in range(L):
+        best[lane] = 0
+    for i in range(1, m):
+        for lane in range(L):
+            if n[i * L + lane] > n[best[lane] * L + lane]:
+                best[lane] = i
 
 
 @intrinsic

@@ -12,15 +12,16 @@ from functools import cache
 
 from handful import shuffle
 from handful.policies import schedule as phases
-from handful.rules import DrawRule, Rule, recommend
+from handful.rules import DrawRule, Rule
 from handful.simulation.kernels import segments
 from handful.simulation.kernels.block import Luck, Memory, Space
 from handful.simulation.kernels.exact import plus_all, plus_lanes
 from handful.simulation.kernels.jit import kernel, named, use
-from handful.simulation.kernels.lanes import shuffle_lanes
+from handful.simulation.kernels.lanes import challengers, most_played_lanes
 from handful.simulation.kernels.world import (
     Batch,
     Build,
+    Ints,
     Words,
     World,
     arm_laws,
@@ -35,7 +36,6 @@ for _function in (
     phases.challenger,
     phases.rounds,
     phases.round_key,
-    recommend.most_played,
 ):
     use(_function)
 
@@ -53,6 +53,25 @@ def slots(K: int, M: int, B: float, alpha: float, T: int) -> int:
         if t >= T:
             break
     return min(M, most)
+
+
+@use
+def put_down(
+    stay: int, began: int, m: int, L: int, used: int,
+    memory: Memory, best: Ints, runs: Ints, batch: Batch,
+) -> None:  # fmt: skip
+    """What a sub-phase leaves behind besides regret, where somebody asked for it."""
+    for lane in range(used):
+        r = runs[lane]
+        if batch.pulls.shape[1] > 0:
+            for at in range(lane, m * L, L):
+                batch.pulls[r, memory.arms[at]] += memory.n[at]
+        if batch.stay_start.shape[1] > 0:
+            batch.stay_start[r, stay] = began
+            batch.stay_recommended[r, stay] = memory.arms[best[lane] * L + lane]
+            for i in range(m):
+                batch.stay_arms[r, stay, i] = memory.arms[i * L + lane]
+                batch.stay_pulls[r, stay, i] = memory.n[i * L + lane]
 
 
 @cache
@@ -123,11 +142,10 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                             shuffle.backward(arm, k, rows, columns, rounds, keys[lane])
                         )
                 for i in range(1, m):
-                    for lane in range(L):
-                        memory.arms[i * L + lane] = phases.challenger(now.lo + i - 1, starts[lane])
-                    shuffle_lanes(
-                        memory.arms[i * L :], L, k, rows, columns, rounds, keys, scratch.halves
-                    )
+                    challengers(
+                        now.lo + i - 1, starts, i * L, L, k, rows, columns, rounds, keys,
+                        memory.arms, scratch.halves,
+                    )  # fmt: skip
                     for lane in range(L):
                         key = batch.arms[runs[lane]]
                         learn_of(i * L + lane, key, world, memory, scratch.state)
@@ -149,28 +167,18 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                     if t == batch.grid[g]:
                         for lane in range(used):
                             batch.regret[runs[lane], g] = plus_all(
-                                high[lane], low[lane], memory.n[lane::L], memory.gaps[lane::L], m
+                                high[lane], low[lane], memory.n, memory.gaps, lane, m * L, L
                             )[0]
                         g += 1
                     if batch.stop[0] != 0:
                         return
                 plus_lanes(high, low, memory.n, memory.gaps, m, L)
+                most_played_lanes(memory.n, m, L, scratch.best)
+                if batch.pulls.shape[1] > 0 or batch.stay_start.shape[1] > 0:
+                    put_down(stay, began, m, L, used, memory, scratch.best, runs, batch)
+                # The incumbent of the next sub-phase stands in slot 0.
                 for lane in range(L):
-                    n = memory.n[lane::L]
-                    arms = memory.arms[lane::L]
-                    chosen = recommend.most_played(n[:m])
-                    r = runs[lane]
-                    if lane < used and batch.pulls.shape[1] > 0:
-                        for i in range(m):
-                            batch.pulls[r, arms[i]] += n[i]
-                    if lane < used and batch.stay_start.shape[1] > 0:
-                        batch.stay_start[r, stay] = began
-                        batch.stay_recommended[r, stay] = arms[chosen]
-                        for i in range(m):
-                            batch.stay_arms[r, stay, i] = arms[i]
-                            batch.stay_pulls[r, stay, i] = n[i]
-                    # The incumbent of the next sub-phase stands in slot 0.
-                    at = chosen * L + lane
+                    at = scratch.best[lane] * L + lane
                     memory.arms[lane] = memory.arms[at]
                     memory.mus[lane] = memory.mus[at]
                     memory.centres[lane] = memory.centres[at]
