@@ -6,34 +6,29 @@ tape. `skip` draws from the same law and looks only at the pulls that can change
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pickle import UnpicklingError
 from shutil import rmtree
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from handful.errors import EngineError
-from handful.instances import laws
-from handful.policies.air import UCBAIR, most_arms
-from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import order_key, seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import rounds, schedule
-from handful.policies.settings import check_settings
 from handful.rng import stream
 from handful.rules import DrawRule
 from handful.rules.steadiness import check_steady
 from handful.simulation import oracle
-from handful.simulation.kernels import air, automaton, phased, segments
-from handful.simulation.kernels.block import empty_memory, space
+from handful.simulation.families import family_of, forget_kernels, round_shape
+from handful.simulation.kernels.block import Block
 from handful.simulation.kernels.jit import CompileError, cache_folder, is_cold
 from handful.simulation.kernels.lanes import WIDTH
-from handful.simulation.kernels.world import FEW, Batch, Build, World
+from handful.simulation.kernels.world import Batch
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
@@ -49,14 +44,6 @@ _WORTH_A_VECTOR = 6
 """Fewer runs than this are faster one by one than in a block with lanes to spare."""
 
 
-class Block(NamedTuple):
-    """Runs first, ..., first + used - 1, in a block of so many lanes."""
-
-    first: int
-    used: int
-    lanes: int
-
-
 def warm_up(cell: Cell, skipping: bool = False) -> None:
     """Compile the cell's kernel, or load it, and check its first pulls against a slow twin.
 
@@ -70,7 +57,7 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
         rule = cell.policy.rule
         if not isinstance(rule, DrawRule) and rule.steady:
             check_steady(rule)
-    pulls = min(_CHECKED_PULLS, max(10, _CHECKED_LOOKS // _slots(cell)))
+    pulls = min(_CHECKED_PULLS, max(10, _CHECKED_LOOKS // family_of(cell).slots(cell)))
     tiny = replace(cell, horizon=min(cell.horizon, pulls), runs=1, record=False)
     # A skipping kernel skips only between two times of the grid.
     every = tiny.horizon if skipping else 1
@@ -106,24 +93,20 @@ def _same(fast: Outcome, slow: Outcome) -> bool:
 
 def must_compile(cell: Cell, skipping: bool = False) -> bool:
     """Whether the cell's kernel has to be compiled, which takes seconds."""
-    return is_cold(_made(cell, _build(cell, skipping)))
+    return is_cold(_kernel(cell, skipping))
 
 
-def _made(cell: Cell, build: Build) -> Any:
-    """The cell's kernel."""
-    if issubclass(cell.policy, UCBAIR):
-        return air.air_kernel(build)
-    if issubclass(cell.policy, AutomatonPolicy):
-        return automaton.automaton_kernel(cell.policy.automaton, build)
-    assert issubclass(cell.policy, PhasedPolicy)
-    return phased.phased_kernel(cell.policy.rule, build)
+def _kernel(cell: Cell, skipping: bool) -> Any:
+    family = family_of(cell)
+    return family.kernel(cell, family.build(cell, skipping))
 
 
 def _interpreted(tiny: Cell, grid: list[int]) -> Outcome:
     """A run by the source of a skipping kernel."""
     batch = _batch(tiny, grid, range(1))
     with np.errstate(over="ignore"):  # 64-bit words wrap around
-        _kernel(tiny, 1, skipping=True, plain=True)()(Block(0, 1, 1), batch)
+        plain = _kernel(tiny, skipping=True).py_func
+        family_of(tiny).start(tiny, plain, 1)(Block(0, 1, 1), batch)
     return _outcome(tiny, batch, 1)
 
 
@@ -133,9 +116,7 @@ def _loaded(tiny: Cell, grid: list[int], skipping: bool) -> Outcome:
         return simulate_runs(tiny, grid, n_jobs=1, skipping=skipping)
     except (UnpicklingError, EOFError, OSError, ValueError, LookupError, AttributeError):
         rmtree(cache_folder(), ignore_errors=True)
-        phased.phased_kernel.cache_clear()
-        automaton.automaton_kernel.cache_clear()
-        air.air_kernel.cache_clear()
+        forget_kernels()
         return simulate_runs(tiny, grid, n_jobs=1, skipping=skipping)
 
 
@@ -170,11 +151,13 @@ def _run_batch(
     skipping: bool,
 ) -> None:
     counters = np.zeros((workers, 1), dtype=np.int64)
-    blocks = _blocks(runs, workers, most_lanes(cell, skipping))
-    start = _kernel(cell, max(block.lanes for block in blocks), skipping)
+    family = family_of(cell)
+    kernel = _kernel(cell, skipping)
+    blocks = _blocks(runs, workers, family.most_lanes(cell, skipping))
+    lanes = max(block.lanes for block in blocks)
 
     def work(worker: int, todo: Iterator[Block]) -> None:
-        run = start()
+        run = family.start(cell, kernel, lanes)
         mine = batch._replace(progress=counters[worker])
         for block in todo:
             run(block, mine)
@@ -201,13 +184,6 @@ def _run_batch(
             raise
 
 
-def most_lanes(cell: Cell, skipping: bool = False) -> int:
-    """How many runs of the cell go through the schedule together, at most."""
-    if not issubclass(cell.policy, PhasedPolicy):
-        return 1
-    return segments.most_lanes(cell.policy.rule, _build(cell, skipping), _slots(cell))
-
-
 def _blocks(runs: int, workers: int, most: int) -> list[Block]:
     """All runs in blocks of whole vectors, none longer than a fair share; a few runs, one by one.
 
@@ -224,80 +200,12 @@ def _blocks(runs: int, workers: int, most: int) -> list[Block]:
     return blocks
 
 
-def _build(cell: Cell, skipping: bool) -> Build:
-    """What the cell's kernel is made for. The skipping engine sees trials only."""
-    endless = cell.instance.endless
-    if not issubclass(cell.policy, PhasedPolicy):
-        # Pull by pull, an automaton gains little from knowing that rewards are trials.
-        return Build(skipping, endless, skipping, FEW)
-    bernoulli = skipping or cell.instance.law == laws.BERNOULLI
-    m = min(cell.memory, cell.instance.n_arms)
-    return segments.build_for(cell.policy.rule, bernoulli, endless, skipping, m)
-
-
-def _kernel(
-    cell: Cell, most: int, skipping: bool, plain: bool = False
-) -> Callable[[], Callable[[Block, Batch], None]]:
-    """What makes, for one thread, the function that runs a block of runs of the cell.
-
-    `plain`: not the compiled kernel, but the Python function that it was made of.
-    """
-    world = World.of(cell.instance)
-    made = _made(cell, _build(cell, skipping))
-    kernel = made.py_func if plain else made
-    if issubclass(cell.policy, UCBAIR):
-        beta = check_settings(cell.policy, cell.settings)["beta"]
-
-        def start_air() -> Callable[[Block, Batch], None]:
-            memory = empty_memory(_slots(cell))
-            tree = np.zeros(2 * air.leaves(_slots(cell)), dtype=np.int64)
-            states = np.zeros((2, 2), dtype=np.uint64)
-            return lambda block, batch: kernel(
-                block.first, beta, world, batch, memory, tree, *states
-            )
-
-        return start_air
-    if issubclass(cell.policy, AutomatonPolicy):
-        known = cell.policy.automaton
-        values = check_settings(cell.policy, cell.policy_settings())
-        horizon = values.get("horizon", math.nan)
-        parameters = np.array([*values.values(), cell.memory], dtype=np.float64)
-        endless = cell.instance.endless
-
-        def start_automaton() -> Callable[[Block, Batch], None]:
-            memory = empty_memory(cell.memory)
-            registers = np.zeros(known.registers)
-            states = np.zeros((2, 2), dtype=np.uint64)
-            return lambda block, batch: kernel(
-                block.first, cell.memory, horizon, parameters, endless, world, batch,
-                memory, registers, *states,
-            )  # fmt: skip
-
-        return start_automaton
-    assert issubclass(cell.policy, PhasedPolicy)
-    eta, told, shape = cell.eta, cell.told_horizon, _shape(cell)
-
-    def start_phases() -> Callable[[Block, Batch], None]:
-        mine = space(_slots(cell), most)
-        return lambda block, batch: kernel(
-            *block, cell.memory, eta, told, *shape, world, batch, mine
-        )
-
-    return start_phases
-
-
-def _shape(cell: Cell) -> tuple[float, float]:
-    """B and alpha of the policy's rounds."""
-    assert issubclass(cell.policy, PhasedPolicy)
-    return cell.policy.round_shape(cell.memory, check_settings(cell.policy, cell.settings))
-
-
 def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
     world = cell.instance
     n = len(runs)
     seeds = [seed_word(policy_seed(cell.seed, cell.id, run)) for run in runs]
     stays = _stays(cell) if cell.record else 0
-    slots = _slots(cell)
+    slots = family_of(cell).slots(cell)
     return Batch(
         choices=np.array([stream("choices", seed) for seed in seeds], dtype=np.uint64),
         rewards=np.array([reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64),
@@ -319,19 +227,10 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
     )
 
 
-def _slots(cell: Cell) -> int:
-    """The most arms that are in memory at once."""
-    if issubclass(cell.policy, UCBAIR):
-        return int(most_arms(cell.horizon, check_settings(cell.policy, cell.settings)["beta"])) + 1
-    if not issubclass(cell.policy, PhasedPolicy):
-        return cell.memory
-    return phased.slots(cell.instance.n_arms, cell.memory, *_shape(cell), cell.horizon)
-
-
 def _stays(cell: Cell) -> int:
     """How many sub-phases fit into the horizon, cut ones included."""
     pulls = count = 0
-    for lap in rounds(cell.instance.n_arms, *_shape(cell)):
+    for lap in rounds(cell.instance.n_arms, *round_shape(cell)):
         end = min(cell.horizon, pulls + lap.pulls)
         for now in schedule(lap.arms, cell.memory):
             pulls = min(end, pulls + now.b)

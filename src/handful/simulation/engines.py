@@ -16,6 +16,14 @@ from handful.rules.base import as_given
 from handful.rules.thompson import trial
 from handful.simulation.plan import FEW_ARMS, Cell, check_engine
 
+KINDS: tuple[type[Policy], ...] = (PhasedPolicy, AutomatonPolicy, UCBAIR)
+"""The kinds of policies that have a kernel."""
+
+
+def kind_of(policy: type[Policy]) -> type[Policy] | None:
+    """Which of the kinds with a kernel a policy is of."""
+    return next((kind for kind in KINDS if issubclass(policy, kind)), None)
+
 
 def choose(planned: Cell, engine: str) -> str:
     """The engine that runs the cell: the one asked for, if it can."""
@@ -117,10 +125,8 @@ def gains_by_skipping(cell: Cell) -> bool:
 
 def unchanged(policy: type[Policy]) -> bool:
     """A policy of a kind with a kernel that changes nothing but data; others are for the oracle."""
-    for base in (PhasedPolicy, AutomatonPolicy, UCBAIR):
-        if issubclass(policy, base):
-            break
-    else:
+    base = kind_of(policy)
+    if base is None:
         return False
     own = policy.__mro__[: policy.__mro__.index(base)]
     changed = {name for cls in own for name in vars(cls)}

@@ -20,6 +20,7 @@ SOURCES = (
     "instances",
     "simulation/compiled.py",
     "simulation/engines.py",
+    "simulation/families.py",
     "simulation/kernels",
     "simulation/oracle.py",
     "simulation/seeds.py",

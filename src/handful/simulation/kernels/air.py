@@ -11,7 +11,7 @@ from functools import cache
 
 from handful.policies import air
 from handful.simulation.kernels.automaton import CHUNK
-from handful.simulation.kernels.block import Memory
+from handful.simulation.kernels.block import Memory, entry
 from handful.simulation.kernels.exact import plus_all
 from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.world import (
@@ -21,7 +21,6 @@ from handful.simulation.kernels.world import (
     Ints,
     Words,
     World,
-    arm_laws,
     reward_law,
 )
 
@@ -46,7 +45,7 @@ def _settle(tree: Ints, node: int, scores: Floats) -> None:
 def air_kernel(build: Build) -> Callable[..., None]:
     """The kernel of run r."""
     reward = reward_law(build)
-    mean_in, centre_of = arm_laws(build)
+    enter = entry(build)
 
     def run(
         r: int, beta: float, world: World, batch: Batch, memory: Memory, tree: Ints,
@@ -54,7 +53,7 @@ def air_kernel(build: Build) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         T = batch.grid[-1]
         P = len(tree) // 2
-        arms, mus, centres, gaps, n, s, scores, _ = memory
+        _, mus, centres, gaps, n, s, scores, _ = memory
         for i in range(len(tree)):
             tree[i] = -1
         state[0] = batch.rewards[r, 0]
@@ -70,12 +69,7 @@ def air_kernel(build: Build) -> Callable[..., None]:
                 if air.wants_more(met, t + 1, beta):
                     slot = met
                     met += 1
-                    arms[slot] = slot
-                    mus[slot] = mean_in(world, slot, batch.arms[r], scratch)
-                    centres[slot] = centre_of(world.law, mus[slot], world.spread)
-                    gaps[slot] = world.best_mean - mus[slot]
-                    n[slot] = 0
-                    s[slot] = 0.0
+                    enter(slot, slot, batch.arms[r], world, memory, scratch)
                     tree[P + slot] = slot
                 else:
                     slot = tree[1]

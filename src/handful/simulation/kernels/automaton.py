@@ -13,7 +13,7 @@ from functools import cache
 from handful import binomial, rng, shuffle
 from handful.policies.automaton import KEEP, NEXT, Automaton
 from handful.policies.schedule import round_key
-from handful.simulation.kernels.block import Memory
+from handful.simulation.kernels.block import Memory, entry
 from handful.simulation.kernels.exact import plus, plus_all, times
 from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.world import (
@@ -23,7 +23,6 @@ from handful.simulation.kernels.world import (
     Ints,
     Words,
     World,
-    arm_laws,
     as_int,
     as_word,
     grid_of,
@@ -57,7 +56,7 @@ def automaton_kernel(automaton: Automaton, build: Build) -> Callable[..., None]:
     clairvoyant = automaton.clairvoyant
     keeps_held = automaton.keeps_held
     reward = reward_law(build)
-    mean_in, centre_of = arm_laws(build)
+    enter = entry(build)
     skipping = build.skipping
     calm = use(automaton.calm or restless)
     absorb = use(automaton.absorb)
@@ -105,12 +104,7 @@ def automaton_kernel(automaton: Automaton, build: Build) -> Callable[..., None]:
                         high, low = plus(high, low, x, y)
                         if batch.pulls.shape[1] > 0 and n[slot] > 0:
                             batch.pulls[r, arms[slot]] += n[slot]
-                        arms[slot] = arm
-                        mus[slot] = mean_in(world, arm, batch.arms[r], scratch)
-                        centres[slot] = centre_of(world.law, mus[slot], world.spread)
-                        gaps[slot] = world.best_mean - mus[slot]
-                        n[slot] = 0
-                        s[slot] = 0.0
+                        enter(slot, arm, batch.arms[r], world, memory, scratch)
                         if clairvoyant:
                             reg[registers - M + slot] = mus[slot]
                 fails = False

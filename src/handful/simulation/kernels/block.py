@@ -6,16 +6,27 @@ l stands at i * L + l; a block of one run is simply a list of slots.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from handful.simulation.kernels.world import Floats, Ints, Words
+from handful.simulation.kernels.jit import named
+from handful.simulation.kernels.world import Build, Floats, Ints, Words, World, arm_laws
 
 TABLE = 2**20
 """Entries of a table; what lies beyond is computed when needed."""
 AHEAD = 32
 """Pulls whose random numbers are drawn together."""
+
+
+class Block(NamedTuple):
+    """Runs first, ..., first + used - 1, in a block of so many lanes."""
+
+    first: int
+    used: int
+    lanes: int
 
 
 class Memory(NamedTuple):
@@ -94,6 +105,27 @@ class Space(NamedTuple):
     walk: Walk
     scratch: Scratch
     tables: Tables
+
+
+@cache
+def entry(build: Build) -> Callable[..., None]:
+    """How an arm comes into memory, with fresh statistics.
+
+    enter(at, arm, key, world, memory, state), with the key of a reservoir's arms; `state` is
+    overwritten.
+    """
+    mean_in, centre_of = arm_laws(build)
+
+    def enter(at: int, arm: int, key: int, world: World, memory: Memory, state: Words) -> None:
+        mu = mean_in(world, arm, key, state)
+        memory.arms[at] = arm
+        memory.mus[at] = mu
+        memory.centres[at] = centre_of(world.law, mu, world.spread)
+        memory.gaps[at] = world.best_mean - mu
+        memory.n[at] = 0
+        memory.s[at] = 0.0
+
+    return named(enter, "enter", build.world_tag)
 
 
 def empty_memory(slots: int) -> Memory:

@@ -14,17 +14,15 @@ from handful import shuffle
 from handful.policies import schedule as phases
 from handful.rules import DrawRule, Rule
 from handful.simulation.kernels import segments
-from handful.simulation.kernels.block import Luck, Memory, Space
+from handful.simulation.kernels.block import Luck, Memory, Space, entry
 from handful.simulation.kernels.exact import plus_all, plus_lanes
-from handful.simulation.kernels.jit import kernel, named, use
+from handful.simulation.kernels.jit import kernel, use
 from handful.simulation.kernels.lanes import challengers, most_played_lanes
 from handful.simulation.kernels.world import (
     Batch,
     Build,
     Ints,
-    Words,
     World,
-    arm_laws,
     as_int,
     as_word,
     grid_of,
@@ -82,17 +80,9 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
     last run and leave nothing behind. A horizon of 0 is one not told.
     """
     segment, kin = segments.segment(rule, build)
-    mean_in, centre_of = arm_laws(build)
+    enter = entry(build)
     steady_skips = build.skipping and not isinstance(rule, DrawRule)
     chunk = LONG_CHUNK if steady_skips else CHUNK
-
-    def learn_of(at: int, key: int, world: World, memory: Memory, state: Words) -> None:
-        mu = mean_in(world, memory.arms[at], key, state)
-        memory.mus[at] = mu
-        memory.centres[at] = centre_of(world.law, mu, world.spread)
-        memory.gaps[at] = world.best_mean - mu
-
-    learn_of = named(learn_of, "learn_of", kin)
 
     def run(
         first: int,
@@ -130,8 +120,8 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
             for lane in range(L):
                 keys[lane] = phases.round_key(batch.order[runs[lane]], as_word(lap.r))
                 first_arm = shuffle.forward(as_word(0), k, rows, columns, rounds, keys[lane])
-                memory.arms[lane] = as_int(first_arm)
-                learn_of(lane, batch.arms[runs[lane]], world, memory, scratch.state)
+                key = batch.arms[runs[lane]]
+                enter(lane, as_int(first_arm), key, world, memory, scratch.state)
                 starts[lane] = 0
             for now in phases.schedule(lap.arms, M, 1, 1):
                 m = now.hi - now.lo + 1
@@ -147,11 +137,13 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                         memory.arms, scratch.halves,
                     )  # fmt: skip
                     for lane in range(L):
+                        at = i * L + lane
                         key = batch.arms[runs[lane]]
-                        learn_of(i * L + lane, key, world, memory, scratch.state)
-                for at in range(m * L):
-                    memory.n[at] = 0
-                    memory.s[at] = 0.0
+                        enter(at, memory.arms[at], key, world, memory, scratch.state)
+                # The incumbent is known, but its statistics are fresh too.
+                for lane in range(L):
+                    memory.n[lane] = 0
+                    memory.s[lane] = 0.0
                 b = now.b
                 if b == phases.ENDLESS:
                     b = lap.pulls if lap.pulls < phases.ENDLESS else horizon

@@ -117,10 +117,14 @@ class Build(NamedTuple):
     @property
     def tag(self) -> str:
         """A part of the kernel's name."""
-        law = "bernoulli" if self.bernoulli else "any_law"
-        world = "endless" if self.endless else "finite"
         engine = "skip" if self.skipping else "step"
-        return f"{engine}_{law}_{world}_{('pair', 'few', 'many')[self.slots]}"
+        return f"{engine}_{self.world_tag}_{('pair', 'few', 'many')[self.slots]}"
+
+    @property
+    def world_tag(self) -> str:
+        """What it is made for of the world alone."""
+        law = "bernoulli" if self.bernoulli else "any_law"
+        return f"{law}_{'endless' if self.endless else 'finite'}"
 
 
 PAIR, FEW, MANY = range(3)
