@@ -25,7 +25,7 @@ def new(cls: type[AutomatonPolicy], seed: int, dice: random.Random) -> Automaton
             settings[name] = dice.randint(1, 4)
     if "c" in cls.settings:
         settings["c"] = dice.choice([0.05, 2.0])
-    memory = dice.choice([2, 3, 5]) if cls.takes_memory() else None
+    memory = dice.choice([2, 3, 5, 8]) if cls.takes_memory() else None
     policy = cls(arms, memory, seed=seed, **settings)
     policy.reveal(lambda arm: random.Random(arm).random())
     return policy

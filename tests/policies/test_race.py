@@ -87,12 +87,12 @@ class Racing:
         while True:
             others = [arm for arm in self.held if arm is not self.incumbent]
             best = max(others, key=lambda arm: arm.mean, default=self.incumbent)
+            if self.t >= opens:
+                return
             if best.mean > self.incumbent.mean:
                 turn = best if best.n <= self.incumbent.n else self.incumbent
-                yield from self.duel(best, turn, self.t)
+                yield from self.duel(best, turn, self.t, counted=False)
                 opens = self.opening()
-            elif self.t >= opens:
-                return
             else:
                 yield self.pull(self.incumbent)[0]
 
@@ -104,13 +104,13 @@ class Racing:
         share = 0.15 / max(1, len(self.held) - 1)
         return max(when, self.t + (share * self.t - self.incumbent.n) / (1 - share))
 
-    def duel(self, challenger: Arm, turn: Arm, t0: int) -> Iterator[int]:
+    def duel(self, challenger: Arm, turn: Arm, t0: int, counted: bool = True) -> Iterator[int]:
         first = challenger.n == 0 and self.i <= self.K
         incumbent = self.incumbent
         while True:
             index, reward = self.pull(turn)
             yield index
-            if turn is challenger:
+            if turn is challenger and counted:
                 self.cost += incumbent.mean - reward
             c, d = (0.2, 0.35) if first else (0.4, 0.5)
             surprise = challenger.n * kl(challenger.mean, incumbent.mean)

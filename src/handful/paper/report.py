@@ -33,6 +33,11 @@ INSTANCE_WORDS = {
 }
 
 
+PAGE = "index.html"
+BEYOND = "beyond.html"
+_HERE = "<!-- here the leaderboard is linked, once there is one -->"
+
+
 @dataclass(frozen=True)
 class Picture:
     """A panel or a whole figure for the page."""
@@ -52,7 +57,7 @@ def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[P
     shown = _contents(results, timeline, seed)
     written = []
     for template, name in (
-        ("report.html", "index.html"),
+        ("report.html", PAGE),
         ("report.md", "report.md"),
         ("report.tex", "report.tex"),
     ):
@@ -61,7 +66,17 @@ def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[P
         path.write_text(text, encoding="utf-8")
         written.append(path)
     save(timeline, str(folder / "memory.png"))
+    link_beyond(folder)
     return written
+
+
+def link_beyond(folder: Path) -> None:
+    """Link the leaderboard's page from the report, if both are there, whichever came first."""
+    page = folder / PAGE
+    if page.exists() and (folder / BEYOND).exists():
+        link = f'<a href="{BEYOND}">The same memory, lower regret</a>'
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace(_HERE, link), encoding="utf-8")
 
 
 def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
@@ -75,6 +90,7 @@ def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
     judged = claims.judged(results)
     return {
         "version": __version__,
+        "here": _HERE,
         "seed": seed,
         "horizon": experiments.HORIZON,
         "instances": INSTANCES,

@@ -10,7 +10,7 @@ and **challenge** it. With n0 pulls of mean m0 for the incumbent, n1 and m1 for 
 
 kl is the divergence of Bernoulli laws, which for rewards in [0, 1] is on the safe side. Between two
 duels the incumbent is pulled. The next arm comes up once all of these hold, with i arms so far, and
-X what their pulls have cost, the sum of m0 minus reward:
+X what the duels of arms that came up have cost, the sum of m0 minus reward over their pulls:
 
     t^0.67 >= i and t^0.6 >= X
     ln t >= L r^(i/K - 1), r = 1.25, after the first pass over K arms; L = ln(K)/0.6, at least 2
@@ -29,9 +29,11 @@ memory has more arms that may be as good, the share is smaller. Endless arms are
 does not end: how many to look at is a question of what they cost, X, against what is left to gain.
 
 **More memory.** The losers stay, with their statistics, until their place is needed: the one with
-the lowest mean goes. One that comes up again, or whose mean is above the incumbent's after all,
-challenges with what is known of it, as in a later pass: c = 0.4, d = 0.5. With room for all arms,
-nobody ever goes, and the policy is IMED.
+the lowest mean goes. One that comes up again challenges with what is known of it, as in a later
+pass: c = 0.4, d = 0.5. So does one whose mean is above the incumbent's after all, while no other is
+due; such duels are not counted in X, which is about how many arms to look at: counted, near ties in
+memory would keep the rest of the arms waiting. With room for all arms, nobody ever goes, and the
+policy is IMED.
 
 No bound on the regret is proven here. The constants were chosen by simulation, once, for all
 instances.
@@ -62,8 +64,9 @@ RATIO = 1.25
 SHARE = 0.15
 """Of all pulls, for the incumbent and one other arm in memory before another comes up."""
 
-INCUMBENT, CHALLENGER, SEEN, LEVEL, MARGIN, PULLS, COST, OPENS = range(8)
-"""The registers. No duel: the challenger is the incumbent. LEVEL is c ln t0, MARGIN is d."""
+INCUMBENT, CHALLENGER, SEEN, LEVEL, MARGIN, PULLS, COST, OPENS, CAME_UP = range(9)
+"""The registers. No duel: the challenger is the incumbent. LEVEL is c ln t0, MARGIN is d; CAME_UP
+is 1 in the duel of an arm that came up, 0 in that of a loser that was ahead."""
 
 GOES_ON, LOST, WON = range(3)
 
@@ -80,10 +83,11 @@ def step(
         return with_room_for_all(i, K, n, s, reg)
     if came:
         challenge(slot, n[slot] == 1 and i <= K, reg)
+        reg[CAME_UP] = 1.0
     incumbent, challenger = int(reg[INCUMBENT]), int(reg[CHALLENGER])
     duel = challenger != incumbent
     if duel:
-        if slot == challenger:
+        if slot == challenger and reg[CAME_UP] == 1.0:
             reg[COST] += s[incumbent] / n[incumbent] - reward
         ends = verdict(n[incumbent], s[incumbent], n[challenger], s[challenger], reg)
         if ends == GOES_ON:
@@ -120,7 +124,7 @@ def turn(n: Sequence[int], reg: Registers) -> int:
 
 
 def between_duels(n: Sequence[int], s: Sequence[float], reg: Registers, M: int) -> tuple[int, int]:
-    """A loser that is ahead after all, or the next arm if it is time, or the incumbent."""
+    """The next arm if it is time, or a loser that is ahead after all, or the incumbent."""
     incumbent = int(reg[INCUMBENT])
     used = in_use(n)
     worst = best = -1
@@ -130,12 +134,13 @@ def between_duels(n: Sequence[int], s: Sequence[float], reg: Registers, M: int) 
                 best = j
             if worst < 0 or s[j] / n[j] < s[worst] / n[worst]:
                 worst = j
+    if reg[PULLS] >= reg[OPENS]:
+        return (used if used < M else worst), NEXT
     if best >= 0 and s[best] / n[best] > s[incumbent] / n[incumbent]:
         challenge(best, False, reg)
+        reg[CAME_UP] = 0.0
         return turn(n, reg), KEEP
-    if reg[PULLS] < reg[OPENS]:
-        return incumbent, KEEP
-    return (used if used < M else worst), NEXT
+    return incumbent, KEEP
 
 
 def opening(i: int, K: int, t: float, n0: float, share: float, cost: float) -> float:
@@ -183,7 +188,9 @@ def calm(
     reg: Registers, T: float, p: Sequence[float],
 ) -> tuple[int, int]:  # fmt: skip
     """Between duels, until the next arm may come up or another's mean could be the highest."""
-    if p[-1] >= K or i > reg[SEEN] or reg[CHALLENGER] != reg[INCUMBENT]:
+    if p[-1] >= K:
+        return calm_with_all(slot, i, K, n, s)
+    if i > reg[SEEN] or reg[CHALLENGER] != reg[INCUMBENT]:
         return 0, 0
     left = min(float(FOREVER), math.ceil(reg[OPENS]) - 1.0 - reg[PULLS])
     if left <= 0.0:
@@ -198,12 +205,48 @@ def calm(
     return int(max(still, 0.0)), int(left)
 
 
+def calm_with_all(
+    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float]
+) -> tuple[int, int]:
+    """With room for all: how many pulls of the leader, or successes, leave it the lowest index.
+
+    A success raises its mean, and with it the others' indices; its own is ln n. The worst that can
+    come are failures alone, which is looked at for a few numbers of pulls.
+    """
+    if i < K or n[slot] < 32:
+        return 0, 0
+    mean = s[slot] / n[slot]
+    good = n[slot] >> 4
+    while good > 0 and not others_stay_above(mean, n[slot] + good, slot, K, n, s):
+        good >>= 2
+    still = good >> 2
+    while still > 0 and not others_stay_above(
+        s[slot] / (n[slot] + still), n[slot] + still, slot, K, n, s
+    ):
+        still >>= 2
+    return still, good
+
+
+def others_stay_above(
+    top: float, pulls: int, slot: int, K: int, n: Sequence[int], s: Sequence[float]
+) -> bool:
+    """Whether all but one slot have a higher index than that one with this mean and these pulls."""
+    own = math.log(pulls) + 1e-9
+    for j in range(K):
+        if j != slot and (s[j] / n[j] >= top or index(n[j], s[j], top) <= own):
+            return False
+    return True
+
+
 def absorb(
     slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
     reg: Registers, T: float, p: Sequence[float],
 ) -> None:  # fmt: skip
-    """Only time passes."""
+    """Only time passes; with room for all, the leader may become the most pulled."""
     reg[PULLS] += pulls
+    most = int(reg[INCUMBENT])
+    if p[-1] >= K and (n[slot] + pulls > n[most] or (n[slot] + pulls == n[most] and slot < most)):
+        reg[INCUMBENT] = reg[CHALLENGER] = slot
 
 
 class Race(AutomatonPolicy):
@@ -223,5 +266,5 @@ class Race(AutomatonPolicy):
     citation = "handful: see src/handful/policies/race.py"
     any_arms = True
     automaton = Automaton(
-        "race", step, 8, slots=2, credit=as_given, keeps_held=True, calm=calm, absorb=absorb
+        "race", step, 9, slots=2, credit=as_given, keeps_held=True, calm=calm, absorb=absorb
     )

@@ -1,0 +1,203 @@
+"""The leaderboard's plan: on which instances, and who takes part with how much memory.
+
+The paper's ten instances and harder ones. Every policy of the registry takes part but those of
+`LEFT_OUT`; one that is told M, with 2 and with 10 arms in memory. References without a bound are
+far from free where arms are many, so there IMED alone takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from handful.policies import POLICIES
+from handful.policies.base import Policy
+from handful.policies.phased import PhasedPolicy
+from handful.simulation.plan import Cell, cell, parse_policy
+
+RUNS = 1000
+"""Enough to speak of a 99th percentile."""
+MEMORIES = (2, 10)
+MORE_MEMORY = (2, 4, 8, 16)
+"""For `race`, to see what memory is worth."""
+OURS = "race"
+REFERENCE = "imed"
+MANY = 1000
+"""Beyond so many arms, the only reference is IMED."""
+
+RACE, PAPER, RULES, LITERATURE, UNBOUNDED = (
+    "Race", "the paper", "the paper with other rules", "other bounded memory", "every arm in memory"
+)  # fmt: skip
+FAMILIES = (RACE, PAPER, RULES, LITERATURE, UNBOUNDED)
+
+THE_PAPERS = (
+    "ucb-m", "ucb-m:eta=0.2", "ts-m", "moss-m", "qucb-m", "qucb-m:eta=0.2", "qts-m", "qmoss-m"
+)  # fmt: skip
+SET = {
+    "constant-space": ("constant-space:c=0.5", "constant-space:c=2"),
+    "two-target": ("two-target:a={a},b={b}",),
+    "ucb-air": ("ucb-air:beta={b}",),
+}
+"""Policies that take part with settings, some of them with what is true of the arena."""
+LEFT_OUT = {
+    "cover": "for two arms only",
+    "ucb-mpa": "pulls the arms that ucb1 pulls",
+    "sqrt-run-tabulated": "made to look like a row of the paper",
+    "sqrt-log-tabulated": "made to look like a row of the paper",
+}
+
+
+@dataclass(frozen=True)
+class Arena:
+    """An instance of the leaderboard, and for how long."""
+
+    name: str
+    instance: str
+    words: str
+    horizon: int = 10**6
+    a: float = 1.0
+    b: float = 1.0
+    """Of endless arms: one is within x of the best with probability a x^b, for small x."""
+
+    @property
+    def endless(self) -> bool:
+        """Whether arms never end."""
+        return cell(OURS, self.instance, 2, 1).instance.endless
+
+    @property
+    def n_arms(self) -> int:
+        """K."""
+        return cell(OURS, self.instance, 2, 1).instance.n_arms
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy on the leaderboard, with so many arms in memory."""
+
+    policy: str
+    memory: int | None
+    family: str
+
+    @property
+    def title(self) -> str:
+        """The policy as tables write it."""
+        cls, settings = parse_policy(self.policy.format(a=1, b=1))
+        told = ", ".join(f"{key} = {value:g}" for key, value in settings.items())
+        # What is told of the arena differs from one to the next.
+        return f"{cls.title} ({told})" if told and "{" not in self.policy else cls.title
+
+    @property
+    def shown_memory(self) -> str:
+        """How many arms it keeps, in words."""
+        cls = parse_policy(self.policy.format(a=1, b=1))[0]
+        return "all" if cls.unbounded else str(self.memory or cls.own_memory)
+
+
+def _evenly(first: float, last: float, arms: int) -> str:
+    step = (last - first) / (arms - 1)
+    return "bernoulli:" + ",".join(f"{first + step * i:.6g}" for i in range(arms))
+
+
+def _repeated(*blocks: tuple[int, float]) -> str:
+    return "bernoulli:" + ",".join(str(mean) for arms, mean in blocks for _ in range(arms))
+
+
+_SHAPES = (
+    ("L", "linear:{K}", "evenly spaced"),
+    ("0.3", "power:{K}:0.3", "mostly near the worst"),
+    ("0.6", "power:{K}:0.6", "more of them low than high"),
+)
+FINITE = tuple(
+    Arena(f"$B_{{{shape}}}^{{{K}}}$", spec.format(K=K), f"{K} arms, means {words}")
+    for K in (100, 10)
+    for shape, spec, words in _SHAPES
+)
+ENDLESS = (
+    Arena("I1", "I1", "endless, Beta(0.5, 2), best 1", a=0.375, b=2.0),
+    Arena("I2", "I2", "endless, uniform, best 1"),
+    Arena("I3", "I3", "endless, Beta(0.5, 2), best 0.6", a=1.04, b=2.0),
+    Arena("I4", "I4", "endless, uniform, best 0.6", a=1.67),
+)
+HARDER = (
+    Arena("gap 0.05", _repeated((1, 0.55), (19, 0.5)), "0.55 among 19 of 0.5"),
+    Arena("gap 0.01", _repeated((1, 0.51), (19, 0.5)), "0.51 among 19 of 0.5"),
+    Arena("below 0.1", _evenly(0.1, 0.001, 50), "50 arms from 0.1 to 0.001"),
+    Arena("near-best", _repeated((30, 0.9), (30, 0.89), (40, 0.5)),
+          "30 of 0.9, 30 of 0.89, 40 of 0.5"),
+    Arena("0.3 to 0.7", _evenly(0.7, 0.3, 100), "100 arms from 0.7 to 0.3"),
+    Arena("trap", _repeated((1, 0.6), (49, 0.5), (50, 0.1)),
+          "0.6 among 49 of 0.5 and 50 of 0.1: hard for who stops early"),
+)  # fmt: skip
+LAWS = (
+    Arena("Beta rewards", "linear:100+beta", "rewards of Beta laws on $B_L^{100}$"),
+    Arena("narrow rewards", "linear:100+truncnorm:0.1",
+          "rewards close to their means on $B_L^{100}$"),
+)  # fmt: skip
+LARGE = (
+    Arena("K = 10³", "linear:1000", "1000 arms, evenly spaced"),
+    Arena("K = 10⁵", "linear:100000", "10⁵ arms, evenly spaced"),
+    Arena("K = 10³, T = 10⁷", "linear:1000", "1000 arms, 10⁷ pulls", 10**7),
+    Arena("K = 10⁵, T = 10⁷", "linear:100000", "10⁵ arms, 10⁷ pulls", 10**7),
+)
+ARENAS = (*FINITE, *ENDLESS, *HARDER, *LAWS, *LARGE)
+BEST_LAST = Arena(
+    "best arm last", "linear:100",
+    "$B_L^{100}$, the runs in which the best arm is among the last tenth to come up",
+)  # fmt: skip
+"""Not run by itself: it takes its runs from those of B_L^100."""
+
+
+def entries(arena: Arena) -> Iterator[Entry]:
+    """Who takes part in an arena, family by family."""
+    found = [entry for name in POLICIES for entry in _entries_of(name, arena)]
+    yield from sorted(found, key=lambda entry: FAMILIES.index(entry.family))
+
+
+def _entries_of(name: str, arena: Arena) -> Iterator[Entry]:
+    cls = POLICIES[name]
+    if name in LEFT_OUT or not (cls.any_arms or cls.endless is arena.endless):
+        return
+    if cls.unbounded and not arena.endless and arena.n_arms > MANY and name != REFERENCE:
+        return
+    written = SET.get(name, tuple(p for p in THE_PAPERS if p.partition(":")[0] == name) or (name,))
+    for policy in written:
+        family = _family(policy, cls)
+        memories: tuple[int | None, ...] = (None,)
+        if cls.takes_memory():
+            memories = tuple(sorted({*MEMORIES, *(MORE_MEMORY if name == OURS else ())}))
+        for memory in memories:
+            yield Entry(policy, memory, family)
+
+
+def _family(policy: str, cls: type[Policy]) -> str:
+    if policy == OURS:
+        return RACE
+    if policy in THE_PAPERS:
+        return PAPER
+    if cls.unbounded:
+        return UNBOUNDED
+    return RULES if issubclass(cls, PhasedPolicy) else LITERATURE
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All policies on all arenas."""
+
+    default_runs: ClassVar[int] = RUNS
+
+    def cells(self, runs: int, seed: int) -> Iterator[Cell]:
+        """The cells, in the order in which they are run."""
+        for arena in ARENAS:
+            for entry in entries(arena):
+                yield planned(arena, entry, runs, seed)
+
+
+def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
+    """The cell of an entry on an arena. The longest and the slowest have a fifth of the runs."""
+    policy = entry.policy.format(a=arena.a, b=arena.b)
+    slow = arena.horizon > 10**6 or (entry.family == UNBOUNDED and entry.policy != REFERENCE)
+    return cell(
+        policy, arena.instance, entry.memory, arena.horizon, max(1, runs // 5) if slow else runs,
+        seed,
+    )  # fmt: skip

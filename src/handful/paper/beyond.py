@@ -1,0 +1,217 @@
+"""The page "the same memory, lower regret": the leaderboard in tables and figures.
+
+`beyond.html` holds its pictures and opens with no network. The words are in `templates/`, the
+numbers come from results.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from handful import __version__
+from handful.paper import drift, report
+from handful.paper.arenas import (
+    ARENAS,
+    ENDLESS,
+    FAMILIES,
+    FINITE,
+    HARDER,
+    LARGE,
+    LAWS,
+    LEFT_OUT,
+    LITERATURE,
+    MEMORIES,
+    MORE_MEMORY,
+    PAPER,
+    RACE,
+    REFERENCE,
+    RULES,
+    UNBOUNDED,
+    Arena,
+)
+from handful.paper.leaderboard import BLOWS_UP, Board, Score
+from handful.paper.typeset import environment
+from handful.simulation.plot import PALETTE, figure, save, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PAGE = report.BEYOND
+DATA = "beyond.json"
+LOOKS = {
+    RACE: (PALETTE[1], "D", 46),
+    PAPER: (PALETTE[0], "o", 26),
+    RULES: (PALETTE[5], "s", 20),
+    LITERATURE: (PALETTE[3], "^", 24),
+    UNBOUNDED: ("#8a8a8a", "|", 60),
+}
+"""Colour, marker and size of each family's dots."""
+
+
+def write(board: Board, drifts: drift.Drifts, folder: Path, seed: int) -> list[Path]:
+    """Write the page, its figures as pictures and its numbers as JSON; returns them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = {
+        "beyond-relative": relative(board),
+        "beyond-endless": endless(board),
+        "beyond-memory": by_memory(board),
+        "beyond-drift": drift.draw(drifts),
+    }
+    page = folder / PAGE
+    shown = {**_contents(board, seed), "drift": drifts}
+    shown["pictures"] = {name: report.embedded(drawn) for name, drawn in made.items()}
+    text = environment(PAGE).get_template(PAGE).render(shown)
+    page.write_text(text, encoding="utf-8")
+    data = folder / DATA
+    data.write_text(json.dumps([score.to_dict() for score in board]), encoding="utf-8")
+    written = [page, data]
+    for name, drawn in made.items():
+        path = folder / f"{name}.png"
+        save(drawn, str(path))
+        written.append(path)
+    report.link_beyond(folder)
+    return written
+
+
+def _contents(board: Board, seed: int) -> dict[str, Any]:
+    present = board.arenas()
+    duels = board.duels()
+    sections = [
+        ("The paper's finite sets", FINITE),
+        ("Endless arms", ENDLESS),
+        ("Harder sets", HARDER),
+        ("Other rewards, and an unlucky order", (*LAWS, *_last(present))),
+        ("Very many arms", LARGE),
+    ]
+    return {
+        "version": __version__,
+        "seed": seed,
+        "board": board,
+        "duels": duels,
+        "memories": MEMORIES,
+        "more": MORE_MEMORY,
+        "ratios": {
+            memory: float(
+                np.exp(np.mean([np.log(d.ratio) for d in duels if d.race.entry.memory == memory]))
+            )
+            for memory in MEMORIES
+        },
+        "sections": [(title, arenas, _rows(board, arenas)) for title, arenas in sections],
+        "families": FAMILIES,
+        "left_out": LEFT_OUT,
+        "blows_up": BLOWS_UP,
+        "reference": REFERENCE,
+        "pulls": sum(len(s.per_run) * s.arena.horizon for s in board if s.arena in ARENAS),
+        "runs": max(len(score.per_run) for score in board),
+        "best": _best_test(board),
+    }
+
+
+def _last(present: Sequence[Arena]) -> tuple[Arena, ...]:
+    return tuple(arena for arena in present if arena not in ARENAS)
+
+
+def _rows(board: Board, arenas: Sequence[Arena]) -> list[list[Score | None]]:
+    """A row for each entry that takes part in any of the arenas."""
+    scores = [{(s.entry.policy, s.entry.memory): s for s in board.on(arena)} for arena in arenas]
+    order = list(dict.fromkeys(key for column in scores for key in column))
+    return [[column.get(key) for column in scores] for key in order]
+
+
+def _best_test(board: Board) -> Callable[[Score], bool]:
+    """Whether a score is the lowest on its arena with its memory."""
+    lowest: dict[tuple[str, str], float] = {}
+    for score in board:
+        key = (score.arena.name, score.entry.shown_memory)
+        lowest[key] = min(score.mean, lowest.get(key, math.inf))
+    return lambda score: score.mean <= lowest[score.arena.name, score.entry.shown_memory]
+
+
+def relative(board: Board) -> Figure:
+    """Every score on finite sets, in units of the regret of IMED with every arm in memory."""
+    arenas = [arena for arena in board.arenas() if not arena.endless]
+    made, axes = figure(1, len(MEMORIES), 11.0, 0.34 * len(arenas) + 1.5, sharey=True)
+    for ax, memory in zip(axes, MEMORIES, strict=True):
+        _dots(
+            ax, arenas, [[(s, board.to_reference(s)) for s in board.on(a)] for a in arenas], memory
+        )
+        ax.axvline(1.0, color="#333333", linewidth=1.0, zorder=1)
+        ax.set_xlabel("regret / regret of IMED with every arm in memory")
+    axes[0].set_yticks(range(len(arenas)), [arena.name for arena in arenas])
+    _legend(made, axes[0])
+    return made
+
+
+def endless(board: Board) -> Figure:
+    """Every score on endless arms."""
+    arenas = [arena for arena in board.arenas() if arena.endless]
+    made, axes = figure(1, len(MEMORIES), 11.0, 0.45 * len(arenas) + 1.5, sharey=True)
+    for ax, memory in zip(axes, MEMORIES, strict=True):
+        _dots(ax, arenas, [[(s, s.mean) for s in board.on(a)] for a in arenas], memory)
+        ax.set_xlabel("regret after 10⁶ pulls")
+    axes[0].set_yticks(range(len(arenas)), [arena.name for arena in arenas])
+    _legend(made, axes[0])
+    return made
+
+
+def _dots(
+    ax: Axes, arenas: Sequence[Arena], placed: Sequence[Sequence[tuple[Score, float]]], memory: int
+) -> None:
+    """A row of dots for each arena: those with so much memory, and those with their own."""
+    ax.set_xscale("log")
+    ax.set_ylim(len(arenas) - 0.5, -0.5)
+    ax.grid(axis="y", visible=False)
+    ax.set_title(f"M = {memory}", fontsize=10)
+    for row, scores in enumerate(placed):
+        ax.axhline(row, color="#e4e4e4", linewidth=0.8, zorder=0)
+        for score, x in scores:
+            if score.entry.memory in (memory, None):
+                colour, marker, size = LOOKS[score.entry.family]
+                error = score.half / score.mean * x if score.mean > 0 else 0.0
+                ax.errorbar(x, row, xerr=error, color=colour, linewidth=0.9, zorder=2)
+                mine = score.entry.family == RACE
+                ax.scatter(x, row, s=size, c=colour, marker=marker, zorder=4 if mine else 3)
+
+
+def _legend(made: Figure, ax: Axes) -> None:
+    for family, (colour, marker, size) in LOOKS.items():
+        ax.scatter([], [], s=size, c=colour, marker=marker, label=family)
+    handles, labels = ax.get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+
+
+def by_memory(board: Board) -> Figure:
+    """Race with more memory, relative to two arms, on every arena."""
+    groups = (
+        ("the paper's sets", [a for a in board.arenas() if a in (*FINITE, *ENDLESS)]),
+        ("harder ones", [a for a in board.arenas() if a not in (*FINITE, *ENDLESS)]),
+    )
+    made, axes = figure(1, 2, 11.0, 4.2, sharey=True)
+    for ax, (title, arenas) in zip(axes, groups, strict=True):
+        for index, arena in enumerate(arenas):
+            colour, dash = style(index)
+            scores = board.by_memory(arena)
+            two = scores[0].mean
+            ys = [score.mean / two for score in scores]
+            errors = [score.half / two for score in scores]
+            ax.errorbar(
+                np.array(MORE_MEMORY) * (1.0 + 0.012 * (index - len(arenas) / 2)), ys, errors,
+                color=colour, linestyle=dash, linewidth=1.3, elinewidth=0.7, marker="o",
+                markersize=3, label=arena.name,
+            )  # fmt: skip
+        ax.set_xscale("log")
+        ax.set_xticks(MORE_MEMORY, [str(m) for m in MORE_MEMORY])
+        ax.minorticks_off()
+        ax.axhline(1.0, color="#333333", linewidth=0.8, zorder=0)
+        ax.set_xlabel("arms in memory, M")
+        ax.set_title(title, fontsize=10)
+        ax.legend(fontsize=7.5, ncols=2, frameon=False)
+    axes[0].set_ylabel("Race's regret / its regret with M = 2")
+    return made
