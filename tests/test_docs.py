@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import Context
 
 from handful import POLICIES
 from tests.pages import ROOT, Block, blocks, headings, links, run_command, table_words
@@ -69,6 +70,19 @@ def test_its_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_is_defined_on_the_page_of_mathematics(name: str) -> None:
     assert f"`{name}`" in (DOCS / "mathematics.md").read_text()
+
+
+def test_the_commands_that_help_to_choose_are_understood() -> None:
+    # tests/test_advice.py and tests/paper/test_beyond.py run them small.
+    from handful.cli.app import app
+
+    given = [b.commands for b in blocks((DOCS / "choosing.md").read_text(), "console")]
+    lines = [line.split("#")[0].split() for group in given for line in group]
+    assert len(lines) == 3
+    for _, name, *words in lines:
+        found = app.get_command(Context(app), name)
+        assert found is not None
+        found.make_context(name, words)
 
 
 def test_the_commands_that_reproduce_the_paper_are_understood() -> None:

@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "Simulate policies on instances and print their regret.",
     "plot": "Draw results that `handful run --out` wrote.",
     "policies": "List the policies, or describe some.",
+    "advise": "Say which policy to take for so many arms and so much memory.",
     "paper": "Reproduce the paper: tables, figures, claims, report.",
     "bench": "Measure the simulator beside textbook loops and other packages.",
     "doctor": "Check that this installation works.",

@@ -1,8 +1,8 @@
 """The leaderboard's plan: on which instances, and who takes part with how much memory.
 
 The paper's ten instances and harder ones. Every policy of the registry takes part but those of
-`LEFT_OUT`; one that is told M, with 2 and with 10 arms in memory. References without a bound are
-far from free where arms are many, so there IMED alone takes part.
+`LEFT_OUT`; one that is told M, with 2 and with 10 arms in memory. References that keep every arm
+are slow to simulate where arms are very many, and do not take part there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ MORE_MEMORY = (2, 4, 8, 16)
 OURS = "race"
 REFERENCE = "imed"
 MANY = 1000
-"""Beyond so many arms, the only reference is IMED."""
+"""With more arms, no reference takes part."""
+FEWER = 10
+"""One in so many runs where a cell is slow: see `planned`."""
 
 RACE, PAPER, RULES, LITERATURE, UNBOUNDED = (
     "Race", "the paper", "the paper with other rules", "other bounded memory", "every arm in memory"
@@ -158,7 +160,7 @@ def _entries_of(name: str, arena: Arena) -> Iterator[Entry]:
     cls = POLICIES[name]
     if name in LEFT_OUT or not (cls.any_arms or cls.endless is arena.endless):
         return
-    if cls.unbounded and not arena.endless and arena.n_arms > MANY and name != REFERENCE:
+    if cls.unbounded and not arena.endless and arena.n_arms > MANY:
         return
     written = SET.get(name, tuple(p for p in THE_PAPERS if p.partition(":")[0] == name) or (name,))
     for policy in written:
@@ -194,10 +196,12 @@ class Leaderboard:
 
 
 def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
-    """The cell of an entry on an arena. The longest and the slowest have a fifth of the runs."""
+    """The cell of an entry on an arena.
+
+    Race, the paper's policies and older rules have all the runs; rules that cost a logarithm or
+    more a pull, those that keep every arm, and horizons beyond 10^6 have one in ten.
+    """
     policy = entry.policy.format(a=arena.a, b=arena.b)
-    slow = arena.horizon > 10**6 or (entry.family == UNBOUNDED and entry.policy != REFERENCE)
-    return cell(
-        policy, arena.instance, entry.memory, arena.horizon, max(1, runs // 5) if slow else runs,
-        seed,
-    )  # fmt: skip
+    if entry.family in (RULES, UNBOUNDED) or arena.horizon > 10**6:
+        runs = max(1, runs // FEWER)
+    return cell(policy, arena.instance, entry.memory, arena.horizon, runs, seed)

@@ -136,7 +136,7 @@ def _best_test(board: Board) -> Callable[[Score], bool]:
 
 def relative(board: Board) -> Figure:
     """Every score on finite sets, in units of the regret of IMED with every arm in memory."""
-    arenas = [arena for arena in board.arenas() if not arena.endless]
+    arenas = [arena for arena in board.arenas() if board.has_reference(arena)]
     made, axes = figure(1, len(MEMORIES), 11.0, 0.34 * len(arenas) + 1.5, sharey=True)
     for ax, memory in zip(axes, MEMORIES, strict=True):
         _dots(
@@ -150,12 +150,12 @@ def relative(board: Board) -> Figure:
 
 
 def endless(board: Board) -> Figure:
-    """Every score on endless arms."""
-    arenas = [arena for arena in board.arenas() if arena.endless]
+    """Every score on endless arms, and on sets too large to keep every arm."""
+    arenas = [arena for arena in board.arenas() if not board.has_reference(arena)]
     made, axes = figure(1, len(MEMORIES), 11.0, 0.45 * len(arenas) + 1.5, sharey=True)
     for ax, memory in zip(axes, MEMORIES, strict=True):
         _dots(ax, arenas, [[(s, s.mean) for s in board.on(a)] for a in arenas], memory)
-        ax.set_xlabel("regret after 10⁶ pulls")
+        ax.set_xlabel("regret")
     axes[0].set_yticks(range(len(arenas)), [arena.name for arena in arenas])
     _legend(made, axes[0])
     return made
@@ -212,6 +212,7 @@ def by_memory(board: Board) -> Figure:
         ax.axhline(1.0, color="#333333", linewidth=0.8, zorder=0)
         ax.set_xlabel("arms in memory, M")
         ax.set_title(title, fontsize=10)
-        ax.legend(fontsize=7.5, ncols=2, frameon=False)
+        if arenas:
+            ax.legend(fontsize=7.5, ncols=2, frameon=False)
     axes[0].set_ylabel("Race's regret / its regret with M = 2")
     return made

@@ -140,8 +140,12 @@ class Board:
                 found.append(Duel(self.of(arena, OURS, memory), best))
         return found
 
+    def has_reference(self, arena: Arena) -> bool:
+        """Whether IMED with every arm in memory takes part."""
+        return (arena.name, REFERENCE, None) in self._by_key
+
     def to_reference(self, score: Score) -> float:
-        """Regret in units of that of IMED with every arm in memory; finite arenas only."""
+        """Regret in units of that of IMED with every arm in memory, where it takes part."""
         return score.mean / self.of(score.arena, REFERENCE).mean
 
     def by_memory(self, arena: Arena) -> list[Score]:

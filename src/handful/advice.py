@@ -1,0 +1,193 @@
+"""Which policy to take: candidates for a number of arms and a memory, each simulated.
+
+The candidates are few, and chosen by what they need: the memory, a horizon that is told, arms that
+end or do not. Their regret on instances of different shape is measured, not looked up; the one with
+the lowest geometric mean is advised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from handful.errors import SettingError
+from handful.policies import Policy
+from handful.reservoir import Reservoir
+from handful.simulation import Cell, cell, run_cell
+from handful.simulation.plan import MAX_HORIZON, parse_policy, whole
+from handful.simulation.result import Estimate
+
+USUAL_HORIZON = 10**6
+"""If none is known, and the most that is simulated."""
+SHAPES = ("linear:{K}", "power:{K}:0.3", "power:{K}:0.6")
+TWO_ARMS = ("bernoulli:0.6,0.5", "bernoulli:0.9,0.8", "bernoulli:0.1,0.05")
+"""With two arms, the shapes above are all alike."""
+ENDLESS = ("I1", "I2", "I4")
+TOLD = ("sqrt-run", "nonrecalling-run")
+"""Candidates that have to be told the horizon."""
+
+Told = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy, what it takes and what it cost in simulation."""
+
+    policy: str
+    title: str
+    memory: int
+    words: int
+    """64-bit words of its whole state, as `to_bytes` saves it."""
+    regret: dict[str, Estimate]
+    """By instance."""
+
+    @property
+    def score(self) -> float:
+        """The geometric mean of its regrets."""
+        logs = [math.log(max(1.0, estimate.mean)) for estimate in self.regret.values()]
+        return math.exp(sum(logs) / len(logs))
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The candidates, the best first, and why the best is that."""
+
+    candidates: list[Candidate]
+    why: str
+    horizon: int
+    """What was simulated."""
+    runs: int
+
+    @property
+    def best(self) -> Candidate:
+        """What to take."""
+        return self.candidates[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "policy": self.best.policy,
+            "why": self.why,
+            "horizon": self.horizon,
+            "runs": self.runs,
+            "candidates": [
+                {
+                    "policy": c.policy,
+                    "memory": c.memory,
+                    "words": c.words,
+                    "regret": {name: estimate.mean for name, estimate in c.regret.items()},
+                    "p99": {name: e.quantile(0.99) for name, e in c.regret.items()},
+                }
+                for c in self.candidates
+            ],
+        }
+
+
+def advise(
+    arms: int | None,
+    memory: int,
+    horizon: float | None = None,
+    *,
+    instances: Sequence[str] = (),
+    runs: int = 50,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: Told | None = None,
+) -> Advice:
+    """Advice for `arms` arms (None: endless) with statistics of at most `memory` of them.
+
+    `horizon` is how many pulls there will be, if that is known. `instances` are those that the
+    advice shall be good for; otherwise a few of different shape.
+    """
+    M = whole("memory", memory, 2**20)
+    K = None if arms is None else whole("arms", arms, 2**62)
+    told = None if horizon is None else whole("horizon", horizon, MAX_HORIZON)
+    simulated = min(told or USUAL_HORIZON, USUAL_HORIZON)
+    runs = whole("runs", runs, 10**6)
+    worlds = list(instances) or _instances(K)
+    names = [name for name in candidates(K, M) if told or name not in TOLD]
+    if not names:
+        raise SettingError(
+            "with one arm in memory and endless arms, the rules that are any good are told the "
+            "horizon: give it, or a memory of 2"
+        )
+    plan = [
+        (name, {world: _cell(name, K, M, world, simulated, runs, seed) for world in worlds})
+        for name in names
+    ]
+    found = []
+    total = sum(len(cells) for _, cells in plan)
+    done = 0
+    for name, cells in plan:
+        regret = {}
+        for world, planned in cells.items():
+            if progress is not None:
+                progress(done / total, f"{planned.policy.title} on {world}")
+            regret[world] = run_cell(planned, n_jobs=n_jobs).regret
+            done += 1
+        kept = planned.memory if K is None else min(planned.memory, K)
+        found.append(Candidate(name, planned.label, kept, _words(planned, K), regret))
+    found.sort(key=lambda candidate: candidate.score)
+    return Advice(found, _why(found, K, M), simulated, runs)
+
+
+def candidates(K: int | None, M: int) -> list[str]:
+    """Who can serve so many arms with so much memory."""
+    if K is None:
+        if M == 1:
+            return ["nonrecalling-run", "herschkorn"]
+        return ["race", "qts-m", "qucb-m:eta=0.2", "qmoss-m", "sqrt-run"]
+    if M == 1 and K > 1:
+        return ["robbins"]
+    if M >= K:
+        return ["race", "ts", "moss-anytime", "ucb1"]
+    return ["race", "ts-m", "ucb-m:eta=0.2", "moss-m", "imed-m"]
+
+
+def _instances(K: int | None) -> list[str]:
+    if K is None:
+        return list(ENDLESS)
+    if K == 1:
+        raise SettingError("with one arm there is nothing to choose")
+    return list(TWO_ARMS) if K == 2 else [shape.format(K=K) for shape in SHAPES]
+
+
+def _cell(
+    name: str, K: int | None, M: int, instance: str, horizon: int, runs: int, seed: int
+) -> Cell:
+    cls = parse_policy(name)[0]
+    planned = cell(name, instance, M if cls.takes_memory() else None, horizon, runs, seed)
+    if K is not None and planned.instance.n_arms != K:
+        raise SettingError(f"{instance} has {planned.instance.n_arms} arms, and not {K}")
+    return planned
+
+
+def _words(planned: Cell, K: int | None) -> int:
+    arms: Any = Reservoir(lambda index: index) if K is None else K
+    memory = planned.memory if planned.policy.takes_memory() else None
+    made: Policy = planned.policy(arms, memory, seed=0, **planned.policy_settings())
+    return made.memory_words
+
+
+def _why(found: Sequence[Candidate], K: int | None, M: int) -> str:
+    best = found[0]
+    parts = []
+    if K is not None and M >= K:
+        parts.append(f"all {K} arms fit in memory, so nothing has to be forgotten")
+        if best.policy == "race":
+            parts.append("there Race is IMED")
+    elif best.policy == "race":
+        parts.append(
+            "it keeps the statistics of its incumbent, and ends a comparison as soon as it is "
+            "decided; the paper's policies forget both after every sub-phase"
+        )
+    elif M == 1:
+        parts.append("with one arm in memory there is no comparing two: an arm stays or goes")
+    if len(found) > 1:
+        second = found[1]
+        parts.append(
+            f"its regret is {best.score / second.score:.2f} times that of {second.title}, the next"
+        )
+    return "; ".join(parts)

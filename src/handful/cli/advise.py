@@ -1,0 +1,72 @@
+"""`handful advise`: which policy to take for so many arms and so much memory."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from handful.advice import USUAL_HORIZON, advise
+from handful.cli.show import HELP, number, progress, table
+from handful.errors import SettingError
+
+
+@click.command("advise", context_settings=HELP)
+@click.option("--arms", "-k", type=number, help="K, how many arms there are.")
+@click.option("--endless", is_flag=True, help="There is no end of arms: they are drawn anew.")
+@click.option(
+    "--memory", "-m", type=number, default=2, show_default=True,
+    help="M, how many arms may have statistics.",
+)  # fmt: skip
+@click.option("--horizon", "-T", type=number, help="How many pulls there will be, if it is known.")
+@click.option(
+    "--instance", "-i", "instances", multiple=True, metavar="SPEC",
+    help="What the arms are like, as in `handful run`; otherwise a few that differ. Repeat for "
+    "more.",
+)  # fmt: skip
+@click.option("--runs", "-r", type=number, default=50, show_default=True, help="Independent runs.")
+@click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any whole number.")
+@click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    arms: int | None,
+    endless: bool,
+    memory: int,
+    horizon: int | None,
+    instances: tuple[str, ...],
+    runs: int,
+    seed: int,
+    n_jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Say which policy to take, with its regret in simulation and the memory that it needs.
+
+    \b
+    handful advise --arms 100 --memory 2
+    handful advise --endless --memory 10 --horizon 1e6
+    """
+    if endless is (arms is not None):
+        raise SettingError("say how many arms there are with --arms, or that they are --endless")
+    with progress(1.0, "starting (kernels are compiled once, then kept)", 30) as show:
+        found = advise(
+            arms, memory, horizon, instances=instances, runs=runs, seed=seed, n_jobs=n_jobs,
+            progress=show,
+        )  # fmt: skip
+    if as_json:
+        click.echo(json.dumps(found.to_dict()))
+        return
+    worlds = list(found.best.regret)
+    click.echo(f"take {found.best.policy} (M = {found.best.memory}): {found.why}")
+    click.echo(f"mean regret after {found.horizon:,} pulls, {found.runs} runs, and what is saved:")
+    rows = [
+        [
+            candidate.policy,
+            str(candidate.memory),
+            f"{candidate.words:,}",
+            *(f"{candidate.regret[world]!r}" for world in worlds),
+        ]
+        for candidate in found.candidates
+    ]
+    table(["policy", "arms kept", "64-bit words", *worlds], rows)
+    if horizon is None or horizon > USUAL_HORIZON:
+        click.echo(f"simulated to {found.horizon:,} pulls; --horizon says how many there will be")

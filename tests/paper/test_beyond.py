@@ -1,0 +1,145 @@
+"""The leaderboard: who takes part, what follows from the scores, and the page."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from handful.paper import arenas, beyond, drift, report
+from handful.paper.arenas import ARENAS, BEST_LAST, Arena, Entry, entries, planned
+from handful.paper.leaderboard import Board, Score, place_of_best
+from handful.policies import POLICIES
+from handful.policies.base import order_key, seed_word
+from handful.shuffle import Shuffle
+from handful.simulation import run_cell
+from handful.simulation.seeds import policy_seed
+
+
+def test_every_policy_takes_part_or_is_said_not_to() -> None:
+    somewhere = {entry.policy.partition(":")[0] for arena in ARENAS for entry in entries(arena)}
+    assert somewhere | set(arenas.LEFT_OUT) == set(POLICIES)
+    assert not somewhere & set(arenas.LEFT_OUT)
+
+
+def test_every_cell_can_be_planned_and_is_there_once() -> None:
+    cells = list(arenas.Leaderboard().cells(1000, 0))
+    assert len({(cell.id, cell.horizon) for cell in cells}) == len(cells)
+    for arena in ARENAS:
+        race = [entry.memory for entry in entries(arena) if entry.policy == "race"]
+        assert race == [2, 4, 8, 10, 16]
+    assert {cell.runs for cell in cells if cell.policy.name == "race"} == {1000, 100}
+
+
+def test_arms_of_endless_arenas_are_as_rare_as_two_target_is_told() -> None:
+    for arena in arenas.ENDLESS:
+        world = planned(arena, next(entries(arena))).instance
+        near = 0.02 * world.best_mean
+        # P(mean > best - near), from the Beta law of the arms.
+        from scipy.stats import beta
+
+        chance = beta.sf(1.0 - near / world.top, world.a, world.b)
+        assert arena.a * near**arena.b == pytest.approx(chance, rel=0.05)
+
+
+def some_scores(arena: Arena, factor: float = 1.0) -> list[Score]:
+    made = []
+    for place, entry in enumerate(entries(arena)):
+        mean = {"race": 50.0 * factor, "imed": 40.0}.get(entry.policy, 100.0 + place)
+        spread = np.linspace(0.5, 1.5, 50)
+        made.append(Score(arena, entry, mean * spread))
+    return made
+
+
+def test_a_loss_is_found_where_there_is_one() -> None:
+    first, second = ARENAS[:2]
+    board = Board([*some_scores(first), *some_scores(second, 2.5)])
+    lost = [duel for duel in board.duels() if duel.lost]
+    assert {duel.race.arena for duel in lost} == {second}
+    assert {duel.best.entry.family for duel in lost} == {arenas.PAPER}
+    assert all(duel.best.entry.memory == duel.race.entry.memory for duel in lost)
+    assert lost[0].ratio == pytest.approx(125.0 / lost[0].best.mean)
+    assert board.to_reference(board.of(first, "race", 2)) == pytest.approx(1.25)
+
+
+def test_memory_that_hurts_and_tails_are_found() -> None:
+    arena = ARENAS[0]
+    scores = some_scores(arena)
+    board = Board(scores)
+    assert board.hurt_by_memory() == []
+    assert board.blow_ups() == []
+    worse = []
+    for score in scores:
+        regrets = score.per_run
+        if score.entry == Entry("race", 8, arenas.RACE):
+            regrets = regrets * 2.0
+        if score.entry == Entry("race", 4, arenas.RACE):
+            regrets = np.concatenate([np.ones(95), np.full(5, 200.0)])
+        worse.append(Score(arena, score.entry, regrets))
+    board = Board(worse)
+    assert [more.entry.memory for _, more in board.hurt_by_memory()] == [8]
+    assert [score.entry.memory for score in board.blow_ups()] == [4]
+
+
+def test_the_best_arm_is_last_where_its_order_says_so() -> None:
+    cell = planned(BEST_LAST, Entry("race", 2, arenas.RACE), 1, 3)
+    seed = seed_word(policy_seed(3, cell.id, 5))
+    order = [Shuffle.of(100, order_key(seed)).arm_at(place) for place in range(100)]
+    assert place_of_best(cell, 3, 5) == order.index(0) / 100
+
+
+def test_means_change_half_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(drift, "PULLS", 2000)
+    monkeypatch.setattr(drift, "CHANGE", 1000)
+    monkeypatch.setattr(drift, "EVERY", 100)
+    told: list[str] = []
+    made = drift.simulate(tmp_path, 0, 2, told.append)
+    assert len(told) == len(drift.SCENARIOS) * len(drift.CONTESTANTS)
+    again = drift.simulate(tmp_path, 0, 2, told.append)
+    assert len(told) == len(drift.SCENARIOS) * len(drift.CONTESTANTS)  # kept, not made again
+    for scenario, curves in made.regret.items():
+        for name, curve in curves.items():
+            assert curve.shape == (2, 20)
+            assert (np.diff(curve) >= 0).all()
+            assert (again.regret[scenario][name] == curve).all()
+    # An arm that has 0.2 where 0.6 is to be had costs 0.4 a pull; until then, next to nothing.
+    assert made.after("falls", "Race, M = 2") > 0.05
+
+
+@pytest.fixture(scope="module")
+def small_board() -> Board:
+    """Two arenas with few runs to a short horizon: what the page is made of."""
+    scores = []
+    for arena in (ARENAS[5], arenas.ENDLESS[1]):
+        for entry in entries(arena):
+            cell = planned(Arena(arena.name, arena.instance, "", 300), entry, 20)
+            scores.append(Score(arena, entry, run_cell(cell, engine="python").regret.per_run))
+    return Board(scores)
+
+
+def test_the_page_says_what_the_scores_say(
+    small_board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curves = np.cumsum(np.ones((2, drift.PULLS // drift.EVERY)), axis=1)
+    labels = [drift.label(*who) for who in drift.CONTESTANTS]
+    drifts = drift.Drifts({s.name: dict.fromkeys(labels, curves) for s in drift.SCENARIOS}, 2)
+    for name in ("FINITE", "ENDLESS", "HARDER", "LAWS", "LARGE"):
+        kept = tuple(a for a in getattr(beyond, name) if a in small_board.arenas())
+        monkeypatch.setattr(beyond, name, kept)
+    index = tmp_path / report.PAGE
+    index.write_text(f"<nav>{report._HERE}</nav>", encoding="utf-8")
+    written = beyond.write(small_board, drifts, tmp_path, 0)
+    page = written[0].read_text(encoding="utf-8")
+    for score in small_board:
+        assert f"{score.mean:,.0f}" in page
+        assert f"{score.p99:,.0f}" in page
+        assert math.isfinite(score.half)
+    for duel in small_board.duels():
+        assert f"{duel.ratio:,.2f}" in page
+    lost = any(duel.lost for duel in small_board.duels())
+    assert ("Race loses" in page) is lost
+    assert 'href="beyond.html"' in index.read_text(encoding="utf-8")
+    assert "http" not in page.replace("http://www.w3.org", "")
+    assert all(path.stat().st_size > 1000 for path in written)

@@ -1,0 +1,91 @@
+"""Advice: who is a candidate, and that what is said was measured."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import handful
+from handful.advice import Advice, advise, candidates
+from handful.cli.app import app
+from handful.errors import SettingError
+from handful.simulation.plan import parse_policy
+
+
+@pytest.mark.parametrize("K", [None, 2, 7, 10**12])
+@pytest.mark.parametrize("M", [1, 2, 7, 50])
+def test_candidates_can_serve(K: int | None, M: int) -> None:
+    for name in candidates(K, M):
+        cls = parse_policy(name)[0]
+        assert cls.any_arms or cls.endless is (K is None)
+        if cls.unbounded:
+            assert K is not None
+            assert M >= K
+        else:
+            assert (cls.own_memory or M) <= M or cls.takes_memory()
+
+
+@pytest.fixture(scope="module")
+def advice() -> Advice:
+    return advise(10, 2, 2000, runs=20)
+
+
+def test_what_is_said_was_measured(advice: Advice) -> None:
+    assert {c.policy for c in advice.candidates} == set(candidates(10, 2))
+    scores = [candidate.score for candidate in advice.candidates]
+    assert scores == sorted(scores)
+    best = advice.best
+    again = handful.simulate(
+        policy=best.policy, instance="linear:10", memory=2, horizon=2000, runs=20
+    )
+    assert again.regret.mean == best.regret["linear:10"].mean
+    assert f"{scores[0] / scores[1]:.2f}" in advice.why
+    assert best.score == pytest.approx(
+        math.prod(e.mean for e in best.regret.values()) ** (1 / len(best.regret))
+    )
+
+
+def test_words_are_those_of_the_saved_state(advice: Advice) -> None:
+    for candidate in advice.candidates:
+        cls, settings = parse_policy(candidate.policy)
+        told: dict[str, Any] = dict(settings)
+        policy = cls(10, 2, seed=3, **told)
+        for _ in range(50):
+            policy.update(policy.select(), 1.0)
+        assert 8 * candidate.words >= len(policy.to_bytes()) - 8
+        assert candidate.words <= 16 + 5 * 2 + 9  # Race has nine registers
+
+
+def test_instances_of_ones_own_are_what_counts() -> None:
+    found = advise(3, 2, 200, instances=["bernoulli:0.9,0.5,0.1"], runs=5)
+    assert list(found.best.regret) == ["bernoulli:0.9,0.5,0.1"]
+    with pytest.raises(SettingError, match="has 3 arms, and not 4"):
+        advise(4, 2, 200, instances=["bernoulli:0.9,0.5,0.1"])
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(SettingError, match="nothing to choose"):
+        advise(1, 2)
+    with pytest.raises(SettingError, match="memory"):
+        advise(10, 0)
+    for words in (["advise"], ["advise", "--arms", "5", "--endless"]):
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 2
+        assert "--arms, or that they are --endless" in result.output
+
+
+def test_the_command_says_what_to_take_and_why() -> None:
+    words = ["advise", "--endless", "-m", "2", "-T", "500", "-r", "3"]
+    told = CliRunner().invoke(app, words)
+    assert told.exit_code == 0
+    plain = CliRunner().invoke(app, [*words, "--json"])
+    data = json.loads(plain.stdout)
+    assert told.stdout.startswith(f"take {data['policy']} (M = 2): ")
+    assert data["why"] in told.stdout
+    for candidate in data["candidates"]:
+        assert set(candidate["regret"]) == {"I1", "I2", "I4"}
+        assert f"{candidate['policy']}\t2\t{candidate['words']}\t" in told.stdout
