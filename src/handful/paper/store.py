@@ -11,7 +11,7 @@ from handful.errors import SettingError
 from handful.paper.results import Results
 from handful.policies.automaton import AutomatonPolicy
 from handful.policies.phased import PhasedPolicy
-from handful.rules import BonusRule
+from handful.rules import BonusRule, DrawRule
 from handful.simulation import Cell, Result, read_parquet, run_cell
 from handful.simulation.sources import source_digest
 
@@ -65,8 +65,10 @@ class Store:
             if kept is None:
                 share = work(planned) / (planned.horizon * planned.runs)
 
+                what = _short(planned.id)
+
                 def step(
-                    pulls: int, before: float = done, share: float = share, what: str = planned.id
+                    pulls: int, before: float = done, share: float = share, what: str = what
                 ) -> None:
                     report(before + pulls * share, what)
 
@@ -76,9 +78,14 @@ class Store:
                 kept = run_cell(planned, n_jobs=n_jobs, progress=step, on_compile=compiling)
                 kept.to_parquet(self.path(planned))
                 done += work(planned)
-                report(done, planned.id)
+                report(done, what)
             results.add(planned, kept)
         return results
+
+
+def _short(text: str, most: int = 70) -> str:
+    """For a line of progress: an instance may list a hundred means."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def work(planned: Cell) -> float:
@@ -89,5 +96,7 @@ def work(planned: Cell) -> float:
         rule = planned.policy.rule
         if isinstance(rule, BonusRule):
             return pulls * (4.0 + 0.18 * m)
-        return pulls * (10.0 if m == 2 else 25.0 + 0.5 * m)
-    return pulls * (10.0 if issubclass(planned.policy, AutomatonPolicy) else 5000.0)
+        if isinstance(rule, DrawRule):
+            return pulls * (10.0 if m == 2 else 25.0 + 0.5 * m)
+        return pulls * (50.0 + 3.0 * m)
+    return pulls * (10.0 if issubclass(planned.policy, AutomatonPolicy) else 100.0)
