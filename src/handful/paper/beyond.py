@@ -65,7 +65,7 @@ def write(board: Board, drifts: drift.Drifts, folder: Path, seed: int) -> list[P
         "beyond-drift": drift.draw(drifts),
     }
     page = folder / PAGE
-    shown = {**_contents(board, seed), "drift": drifts}
+    shown = {**_contents(board, seed), "drift": drifts, "scenarios": drift.SCENARIOS}
     shown["pictures"] = {name: report.embedded(drawn) for name, drawn in made.items()}
     text = environment(PAGE).get_template(PAGE).render(shown)
     page.write_text(text, encoding="utf-8")
@@ -210,9 +210,10 @@ def by_memory(board: Board) -> Figure:
         ax.set_xticks(MORE_MEMORY, [str(m) for m in MORE_MEMORY])
         ax.minorticks_off()
         ax.axhline(1.0, color="#333333", linewidth=0.8, zorder=0)
+        ax.set_ylim(0.0, 1.8)
         ax.set_xlabel("arms in memory, M")
         ax.set_title(title, fontsize=10)
         if arenas:
-            ax.legend(fontsize=7.5, ncols=2, frameon=False)
+            ax.legend(fontsize=7.5, ncols=4, frameon=False, loc="upper center")
     axes[0].set_ylabel("Race's regret / its regret with M = 2")
     return made
