@@ -6,14 +6,16 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import handful
-from handful.advice import Advice, advise, candidates
+from handful.advice import Advice, Candidate, _why, advise, candidates
 from handful.cli.app import app
 from handful.errors import SettingError
 from handful.simulation.plan import parse_policy
+from handful.simulation.result import Estimate
 
 
 @pytest.mark.parametrize("K", [None, 2, 7, 10**12])
@@ -43,7 +45,7 @@ def test_what_is_said_was_measured(advice: Advice) -> None:
         policy=best.policy, instance="linear:10", memory=2, horizon=2000, runs=20
     )
     assert again.regret.mean == best.regret["linear:10"].mean
-    assert f"{scores[0] / scores[1]:.2f}" in advice.why
+    assert f"{scores[0] / scores[1]:.2f} times" in advice.why
     assert best.score == pytest.approx(
         math.prod(e.mean for e in best.regret.values()) ** (1 / len(best.regret))
     )
@@ -67,7 +69,25 @@ def test_instances_of_ones_own_are_what_counts() -> None:
         advise(4, 2, 200, instances=["bernoulli:0.9,0.5,0.1"])
 
 
+def test_where_another_is_better_it_is_said() -> None:
+    def candidate(policy: str, *means: float) -> Candidate:
+        regret = {f"i{j}": Estimate(np.array([x, x])) for j, x in enumerate(means)}
+        return Candidate(policy, policy.upper(), 2, 20, regret)
+
+    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 100.0, 40.0)], 100, 2)
+    assert "times that of TS-M" in why
+    assert "but on i1 TS-M is better" in why
+    assert "on i0" not in why
+    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 10.1, 51.0)], 100, 2)
+    assert "TS-M is about as good" in why
+    assert "but on" not in why
+
+
 def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(SettingError, match="I1 is endless, and 10 arms were asked for"):
+        advise(10, 2, instances=["I1"])
+    with pytest.raises(SettingError, match="linear:20 has 20 arms, and endless arms were"):
+        advise(None, 2, instances=["linear:20"])
     with pytest.raises(SettingError, match="nothing to choose"):
         advise(1, 2)
     with pytest.raises(SettingError, match="memory"):

@@ -2,7 +2,7 @@
 
 The candidates are few, and chosen by what they need: the memory, a horizon that is told, arms that
 end or do not. Their regret on instances of different shape is measured, not looked up; the one with
-the lowest geometric mean is advised.
+the lowest geometric mean is advised, and where another is better that is said.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handful.errors import SettingError
+from handful.instances import instance as parse_instance
 from handful.policies import Policy
 from handful.reservoir import Reservoir
 from handful.simulation import Cell, cell, run_cell
@@ -27,6 +28,9 @@ TWO_ARMS = ("bernoulli:0.6,0.5", "bernoulli:0.9,0.8", "bernoulli:0.1,0.05")
 ENDLESS = ("I1", "I2", "I4")
 TOLD = ("sqrt-run", "nonrecalling-run")
 """Candidates that have to be told the horizon."""
+
+TOO_CLOSE = 0.95
+"""What is not below so many times another's regret counts as equal."""
 
 Told = Callable[[float, str], None]
 
@@ -59,6 +63,7 @@ class Advice:
     horizon: int
     """What was simulated."""
     runs: int
+    seed: int
 
     @property
     def best(self) -> Candidate:
@@ -72,12 +77,16 @@ class Advice:
             "why": self.why,
             "horizon": self.horizon,
             "runs": self.runs,
+            "seed": self.seed,
             "candidates": [
                 {
                     "policy": c.policy,
                     "memory": c.memory,
                     "words": c.words,
                     "regret": {name: estimate.mean for name, estimate in c.regret.items()},
+                    "sem": {
+                        name: e.sem if runs_of(e) > 1 else None for name, e in c.regret.items()
+                    },
                     "p99": {name: e.quantile(0.99) for name, e in c.regret.items()},
                 }
                 for c in self.candidates
@@ -130,7 +139,7 @@ def advise(
         kept = planned.memory if K is None else min(planned.memory, K)
         found.append(Candidate(name, planned.label, kept, _words(planned, K), regret))
     found.sort(key=lambda candidate: candidate.score)
-    return Advice(found, _why(found, K, M), simulated, runs)
+    return Advice(found, _why(found, K, M), simulated, runs, seed)
 
 
 def candidates(K: int | None, M: int) -> list[str]:
@@ -157,11 +166,15 @@ def _instances(K: int | None) -> list[str]:
 def _cell(
     name: str, K: int | None, M: int, instance: str, horizon: int, runs: int, seed: int
 ) -> Cell:
+    world = parse_instance(instance)
+    if world.endless is not (K is None):
+        told = "is endless" if world.endless else f"has {world.n_arms} arms"
+        asked = "endless arms were" if K is None else f"{K} arms were"
+        raise SettingError(f"{instance} {told}, and {asked} asked for")
+    if K is not None and world.n_arms != K:
+        raise SettingError(f"{instance} has {world.n_arms} arms, and not {K}")
     cls = parse_policy(name)[0]
-    planned = cell(name, instance, M if cls.takes_memory() else None, horizon, runs, seed)
-    if K is not None and planned.instance.n_arms != K:
-        raise SettingError(f"{instance} has {planned.instance.n_arms} arms, and not {K}")
-    return planned
+    return cell(name, world, M if cls.takes_memory() else None, horizon, runs, seed)
 
 
 def _words(planned: Cell, K: int | None) -> int:
@@ -187,7 +200,23 @@ def _why(found: Sequence[Candidate], K: int | None, M: int) -> str:
         parts.append("with one arm in memory there is no comparing two: an arm stays or goes")
     if len(found) > 1:
         second = found[1]
-        parts.append(
-            f"its regret is {best.score / second.score:.2f} times that of {second.title}, the next"
-        )
+        ratio = best.score / second.score
+        if ratio > TOO_CLOSE:
+            parts.append(f"{second.title} is about as good")
+        else:
+            parts.append(
+                f"its regret is {ratio:.2f} times that of {second.title}, the next (geometric mean "
+                f"over {len(best.regret)} instances)"
+            )
+    parts += [
+        f"but on {world} {other.title} is better"
+        for world, estimate in best.regret.items()
+        for other in [min(found, key=lambda candidate: candidate.regret[world].mean)]
+        if other.regret[world].mean < TOO_CLOSE * estimate.mean
+    ]
     return "; ".join(parts)
+
+
+def _number(x: float) -> float | None:
+    """For JSON, which has no word for what is not a number: one run has no standard error."""
+    return None if math.isnan(x) else x

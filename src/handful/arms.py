@@ -74,10 +74,10 @@ class FiniteArms:
                 return slot
         return None
 
-    def knows(self, label: object) -> bool:
-        """Whether this is one of the arms. A function from index to label cannot tell: False."""
+    def knows(self, label: object) -> bool | None:
+        """Whether this is one of the arms. A function from index to label cannot tell: None."""
         if self._make_label is not None:
-            return False
+            return None
         if self._labels is not None and not isinstance(self._labels, range):
             return any(same_label(known, label) for known in self._labels)
         # Whole numbers: by arithmetic, since there may be very many.

@@ -64,7 +64,10 @@ class UnknownArmError(HandfulError, LookupError):
 
 
 class ForgottenArmError(HandfulError, LookupError):
-    """A known arm whose statistics are not in memory, so that a reward has nowhere to go."""
+    """An arm whose statistics are not in memory, so that a reward has nowhere to go.
+
+    Arms that are a function or an iterator cannot be listed: there, any arm that is not in memory.
+    """
 
 
 class ExhaustedError(HandfulError, RuntimeError):

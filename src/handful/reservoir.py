@@ -96,9 +96,9 @@ class Reservoir:
                 return slot
         return None
 
-    def knows(self, label: object) -> bool:
-        """A reservoir cannot tell."""
-        return False
+    def knows(self, label: object) -> bool | None:
+        """A reservoir cannot tell: None."""
+        return None
 
     def fingerprint(self) -> int:
         """64 bits from a sample of the labels; of an iterator, from the first."""

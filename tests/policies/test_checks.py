@@ -367,8 +367,9 @@ def test_an_arm_that_was_never_given_is_refused_and_changes_nothing(
 def test_a_stranger_is_refused_by_arms_of_every_kind(name: str, kind: str) -> None:
     none = "none" if kind == "labels of mixed kinds" else None
     policy = mid_way(name, KINDS[kind](), selected=True)
+    error = ForgottenArmError if "function" in kind else UnknownArmError
     for stranger in ("purple", 99, none, 1.5, (0, 0), ["red"], True):
-        with untouched(policy), refused(UnknownArmError, LookupError, repr(stranger)):
+        with untouched(policy), refused(error, LookupError, repr(stranger)):
             policy.update(stranger, 0.5)
 
 
@@ -400,7 +401,7 @@ def test_a_known_arm_that_is_not_in_memory_is_refused_and_changes_nothing(
 def test_a_function_cannot_tell_a_forgotten_arm_from_a_stranger(name: str) -> None:
     policy = mid_way(name, FiniteArms(prompt, n=10**12), selected=True)
     for arm in ("prompt-5", "prompt-x"):
-        with untouched(policy), refused(UnknownArmError, LookupError, repr(arm)):
+        with untouched(policy), refused(ForgottenArmError, LookupError, repr(arm), "cannot be"):
             policy.update(arm, 0.5)
 
 

@@ -41,12 +41,17 @@ def command(
 ) -> None:
     """Say which policy to take, with its regret in simulation and the memory that it needs.
 
+    A few policies are simulated, which takes seconds; a minute where kernels are to be compiled.
+
     \b
     handful advise --arms 100 --memory 2
     handful advise --endless --memory 10 --horizon 1e6
     """
     if endless is (arms is not None):
-        raise SettingError("say how many arms there are with --arms, or that they are --endless")
+        both = ", not both" if endless else ""
+        raise SettingError(
+            f"say how many arms there are with --arms, or that they are --endless{both}"
+        )
     with progress(1.0, "starting (kernels are compiled once, then kept)", 30) as show:
         found = advise(
             arms, memory, horizon, instances=instances, runs=runs, seed=seed, n_jobs=n_jobs,

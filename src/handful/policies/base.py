@@ -308,14 +308,16 @@ class Policy(ABC):
         if slot is not None:
             return slot
         held = ", ".join(_short(label) for label in self.arms_in_memory[:8])
-        if self._arms.knows(arm):
-            raise ForgottenArmError(
-                f"arm {_short(arm)} is not in memory now (it holds {held}), so its reward has "
-                "nowhere to go: reward an arm while it is in memory, or drop late rewards"
+        known = self._arms.knows(arm)
+        if known is False:
+            raise UnknownArmError(
+                f"arm {_short(arm)} was never given; in memory are {held}: give back what select() "
+                "gave"
             )
-        raise UnknownArmError(
-            f"arm {_short(arm)} was never given, as far as handful can tell; in memory are {held}: "
-            "give back what select() gave"
+        raise ForgottenArmError(
+            f"arm {_short(arm)} is not in memory now (it holds {held}), so its reward has nowhere "
+            "to go: reward an arm while it is in memory, or drop late rewards"
+            + ("" if known else " (whether it ever was one of these arms cannot be told)")
         )
 
     def _checked(self, reward: Any) -> float:
