@@ -84,9 +84,7 @@ class Advice:
                     "memory": c.memory,
                     "words": c.words,
                     "regret": {name: estimate.mean for name, estimate in c.regret.items()},
-                    "sem": {
-                        name: e.sem if runs_of(e) > 1 else None for name, e in c.regret.items()
-                    },
+                    "sem": {name: _number(e.sem) for name, e in c.regret.items()},
                     "p99": {name: e.quantile(0.99) for name, e in c.regret.items()},
                 }
                 for c in self.candidates
