@@ -29,6 +29,8 @@ ENDLESS = ("I1", "I2", "I4")
 TOLD = ("sqrt-run", "nonrecalling-run")
 """Candidates that have to be told the horizon."""
 
+SLOW, TOO_SLOW = 100, 2000
+"""With more arms than that in memory, a tenth of the pulls is simulated; or none."""
 TOO_CLOSE = 0.95
 """What is not below so many times another's regret counts as equal."""
 
@@ -111,15 +113,19 @@ def advise(
     M = whole("memory", memory, 2**20)
     K = None if arms is None else whole("arms", arms, 2**62)
     told = None if horizon is None else whole("horizon", horizon, MAX_HORIZON)
+    if K == 1:
+        raise SettingError("with one arm there is nothing to choose")
     simulated = min(told or USUAL_HORIZON, USUAL_HORIZON)
+    if K is not None and M >= K > SLOW:
+        if K > TOO_SLOW:
+            raise SettingError(
+                f"to simulate policies that keep all of {K} arms would take too long: ask for less "
+                "memory; with all arms in memory race is IMED"
+            )
+        simulated = min(simulated, USUAL_HORIZON // 10)
     runs = whole("runs", runs, 10**6)
     worlds = list(instances) or _instances(K)
     names = [name for name in candidates(K, M) if told or name not in TOLD]
-    if not names:
-        raise SettingError(
-            "with one arm in memory and endless arms, the rules that are any good are told the "
-            "horizon: give it, or a memory of 2"
-        )
     plan = [
         (name, {world: _cell(name, K, M, world, simulated, runs, seed) for world in worlds})
         for name in names
@@ -134,8 +140,9 @@ def advise(
                 progress(done / total, f"{planned.policy.title} on {world}")
             regret[world] = run_cell(planned, n_jobs=n_jobs).regret
             done += 1
-        kept = planned.memory if K is None else min(planned.memory, K)
-        found.append(Candidate(name, planned.label, kept, _words(planned, K), regret))
+        one = next(iter(cells.values()))
+        kept = one.memory if K is None else min(one.memory, K)
+        found.append(Candidate(name, one.label, kept, _words(one, kept, K), regret))
     found.sort(key=lambda candidate: candidate.score)
     return Advice(found, _why(found, K, M), simulated, runs, seed)
 
@@ -156,8 +163,6 @@ def candidates(K: int | None, M: int) -> list[str]:
 def _instances(K: int | None) -> list[str]:
     if K is None:
         return list(ENDLESS)
-    if K == 1:
-        raise SettingError("with one arm there is nothing to choose")
     return list(TWO_ARMS) if K == 2 else [shape.format(K=K) for shape in SHAPES]
 
 
@@ -175,9 +180,9 @@ def _cell(
     return cell(name, world, M if cls.takes_memory() else None, horizon, runs, seed)
 
 
-def _words(planned: Cell, K: int | None) -> int:
+def _words(planned: Cell, kept: int, K: int | None) -> int:
     arms: Any = Reservoir(lambda index: index) if K is None else K
-    memory = planned.memory if planned.policy.takes_memory() else None
+    memory = max(2, kept) if planned.policy.takes_memory() else None
     made: Policy = planned.policy(arms, memory, seed=0, **planned.policy_settings())
     return made.memory_words
 
@@ -196,6 +201,8 @@ def _why(found: Sequence[Candidate], K: int | None, M: int) -> str:
         )
     elif M == 1:
         parts.append("with one arm in memory there is no comparing two: an arm stays or goes")
+    elif best.policy in TOLD:
+        parts.append("it is told the horizon, and drops an arm at its first failure")
     if len(found) > 1:
         second = found[1]
         ratio = best.score / second.score

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+from scipy.stats import beta
 
-from handful.paper import arenas, beyond, drift, report
+from handful.cli.app import app
+from handful.paper import arenas, beyond, drift, leaderboard, report, store
 from handful.paper.arenas import ARENAS, BEST_LAST, Arena, Entry, entries, planned
 from handful.paper.leaderboard import Board, Score, place_of_best
 from handful.policies import POLICIES
 from handful.policies.base import order_key, seed_word
 from handful.shuffle import Shuffle
-from handful.simulation import run_cell
+from handful.simulation import Cell, Result, run_cell
 from handful.simulation.seeds import policy_seed
 
 
@@ -38,8 +43,6 @@ def test_arms_of_endless_arenas_are_as_rare_as_two_target_is_told() -> None:
         world = planned(arena, next(entries(arena))).instance
         near = 0.02 * world.best_mean
         # P(mean > best - near), from the Beta law of the arms.
-        from scipy.stats import beta
-
         chance = beta.sf(1.0 - near / world.top, world.a, world.b)
         assert arena.a * near**arena.b == pytest.approx(chance, rel=0.05)
 
@@ -106,6 +109,50 @@ def test_means_change_half_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
             assert (again.regret[scenario][name] == curve).all()
     # An arm that has 0.2 where 0.6 is to be had costs 0.4 a pull; until then, next to nothing.
     assert made.after("falls", "Race, M = 2") > 0.05
+
+
+def test_the_command_runs_keeps_and_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    finite = Arena("ten", "linear:10", "ten arms", 200)
+    endless = Arena("I2", "I2", "endless", 200)
+    for module in (arenas, leaderboard, beyond):
+        monkeypatch.setattr(module, "ARENAS", (finite, endless))
+    for name, some in (("FINITE", (finite,)), ("ENDLESS", (endless,))):
+        monkeypatch.setattr(beyond, name, some)
+    for name in ("HARDER", "LAWS", "LARGE"):
+        monkeypatch.setattr(beyond, name, ())
+    last = Arena("best arm last", "linear:10", "the unlucky", 200)
+    monkeypatch.setattr(leaderboard, "BEST_LAST", last)
+    monkeypatch.setattr(drift, "PULLS", 400)
+    monkeypatch.setattr(drift, "CHANGE", 200)
+    monkeypatch.setattr(drift, "EVERY", 100)
+    ran = []
+
+    def in_python(cell: Cell, **told: Any) -> Result:
+        ran.append(cell.id)
+        return run_cell(cell, engine="python")
+
+    monkeypatch.setattr(store, "run_cell", in_python)
+    words = ["paper", "beyond", "--runs", "40", "--out", str(tmp_path)]
+    told = CliRunner().invoke(app, words)
+    assert told.exit_code == 0, told.output
+    assert len(ran) == len(set(ran)) == len(list(arenas.Leaderboard().cells(1, 0)))
+    page = (tmp_path / "beyond.html").read_text(encoding="utf-8")
+    assert "too few runs to say" in page
+    again = CliRunner().invoke(app, [*words, "--json"])
+    assert len(ran) == len(set(ran))  # kept
+    data = json.loads(again.stdout)
+    assert data == json.loads((tmp_path / "beyond.json").read_text(encoding="utf-8"))
+    race = {d["arena"]: d for d in data if d["policy"] == "race" and d["memory"] == "2"}
+    assert race["ten"]["runs"] == 40
+    assert race["ten"]["mean"] < race["ten"]["p99"]
+    # Of 40 runs some have the best arm in the last tenth of the order, which is one place of ten.
+    if "best arm last" in race:
+        assert 2 <= race["best arm last"]["runs"] < 20
+    for line in told.stdout.splitlines():
+        assert not line.startswith("ten\t2") or f"{race['ten']['mean']:,.0f}" in line
+    alone = CliRunner().invoke(app, ["paper", "beyond", "fig1", "--out", str(tmp_path)])
+    assert alone.exit_code == 2
+    assert "a page of its own" in alone.output
 
 
 @pytest.fixture(scope="module")

@@ -97,7 +97,8 @@ class Racing:
                 yield self.pull(self.incumbent)[0]
 
     def opening(self) -> float:
-        when: float = max(self.i ** (1 / 0.67), max(1.0, self.cost) ** (1 / 0.6))
+        paid = max(1.0, self.cost) ** (1 / 0.6)
+        when: float = max(self.i ** (1 / 0.67), min(paid, 20 * self.K) if self.i < self.K else paid)
         if self.i >= self.K:
             first = max(2.0, math.log(self.K) / 0.6)
             when = max(when, math.exp(first * 1.25 ** (self.i / self.K - 1)))

@@ -101,14 +101,14 @@ def _beyond(
     cells = list(Leaderboard().cells(runs, seed))
     found = board(_run(store, {BEYOND: cells}, n_jobs, fresh))
     changing = drift.simulate(
-        store.folder, seed, min(runs, drift.RUNS), lambda what: click.echo(what, err=True)
+        store.folder, seed, min(runs, drift.RUNS), lambda what: click.echo(what, err=True), fresh
     )
     written = beyond.write(found, changing, out, seed)
     if as_json:
         click.echo(json.dumps([score.to_dict() for score in found]))
         return
     _print_board(found)
-    for path in [*written[2:], written[0]]:
+    for path in [*written[1:], written[0]]:
         click.echo(path)
 
 

@@ -19,7 +19,7 @@ from handful.simulation.plan import Cell, cell, parse_policy
 RUNS = 1000
 """Enough to speak of a 99th percentile."""
 MEMORIES = (2, 10)
-MORE_MEMORY = (2, 4, 8, 16)
+MORE_MEMORY = (2, 4, 8, 10, 16)
 """For `race`, to see what memory is worth."""
 OURS = "race"
 REFERENCE = "imed"

@@ -137,11 +137,17 @@ def _best_test(board: Board) -> Callable[[Score], bool]:
 def relative(board: Board) -> Figure:
     """Every score on finite sets, in units of the regret of IMED with every arm in memory."""
     arenas = [arena for arena in board.arenas() if board.has_reference(arena)]
+    reference = {arena: _relative(board.of(arena, REFERENCE)) for arena in arenas}
+
+    def error_of_ratio(score: Score) -> float:
+        if score.entry.policy == REFERENCE:
+            return 0.0
+        return math.hypot(_relative(score), reference[score.arena])
+
     made, axes = figure(1, len(MEMORIES), 11.0, 0.34 * len(arenas) + 1.5, sharey=True)
     for ax, memory in zip(axes, MEMORIES, strict=True):
-        _dots(
-            ax, arenas, [[(s, board.to_reference(s)) for s in board.on(a)] for a in arenas], memory
-        )
+        placed = [[(s, board.to_reference(s)) for s in board.on(arena)] for arena in arenas]
+        _dots(ax, arenas, placed, memory, error_of_ratio)
         ax.axvline(1.0, color="#333333", linewidth=1.0, zorder=1)
         ax.set_xlabel("regret / regret of IMED with every arm in memory")
     axes[0].set_yticks(range(len(arenas)), [arena.name for arena in arenas])
@@ -154,7 +160,8 @@ def endless(board: Board) -> Figure:
     arenas = [arena for arena in board.arenas() if not board.has_reference(arena)]
     made, axes = figure(1, len(MEMORIES), 11.0, 0.45 * len(arenas) + 1.5, sharey=True)
     for ax, memory in zip(axes, MEMORIES, strict=True):
-        _dots(ax, arenas, [[(s, s.mean) for s in board.on(a)] for a in arenas], memory)
+        placed = [[(s, s.mean) for s in board.on(arena)] for arena in arenas]
+        _dots(ax, arenas, placed, memory, _relative)
         ax.set_xlabel("regret")
     axes[0].set_yticks(range(len(arenas)), [arena.name for arena in arenas])
     _legend(made, axes[0])
@@ -162,9 +169,16 @@ def endless(board: Board) -> Figure:
 
 
 def _dots(
-    ax: Axes, arenas: Sequence[Arena], placed: Sequence[Sequence[tuple[Score, float]]], memory: int
+    ax: Axes,
+    arenas: Sequence[Arena],
+    placed: Sequence[Sequence[tuple[Score, float]]],
+    memory: int,
+    error_of: Callable[[Score], float],
 ) -> None:
-    """A row of dots for each arena: those with so much memory, and those with their own."""
+    """A row of dots for each arena: those with so much memory, and those with their own.
+
+    `error_of` is half of the 95% interval, in units of what is shown.
+    """
     ax.set_xscale("log")
     ax.set_ylim(len(arenas) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
@@ -174,10 +188,14 @@ def _dots(
         for score, x in scores:
             if score.entry.memory in (memory, None):
                 colour, marker, size = LOOKS[score.entry.family]
-                error = score.half / score.mean * x if score.mean > 0 else 0.0
-                ax.errorbar(x, row, xerr=error, color=colour, linewidth=0.9, zorder=2)
+                ax.errorbar(x, row, xerr=x * error_of(score), color=colour, linewidth=0.9, zorder=2)
                 mine = score.entry.family == RACE
                 ax.scatter(x, row, s=size, c=colour, marker=marker, zorder=4 if mine else 3)
+
+
+def _relative(score: Score) -> float:
+    """Half of the 95% interval in means; 0 for a single run."""
+    return 0.0 if math.isnan(score.half) or score.mean <= 0 else score.half / score.mean
 
 
 def _legend(made: Figure, ax: Axes) -> None:
@@ -194,13 +212,18 @@ def by_memory(board: Board) -> Figure:
         ("harder ones", [a for a in board.arenas() if a not in (*FINITE, *ENDLESS)]),
     )
     made, axes = figure(1, 2, 11.0, 4.2, sharey=True)
+    highest = 1.4
     for ax, (title, arenas) in zip(axes, groups, strict=True):
         for index, arena in enumerate(arenas):
             colour, dash = style(index)
             scores = board.by_memory(arena)
-            two = scores[0].mean
-            ys = [score.mean / two for score in scores]
-            errors = [score.half / two for score in scores]
+            two = scores[0]
+            ys = [score.mean / two.mean for score in scores]
+            errors = [0.0] + [
+                score.mean / two.mean * math.hypot(_relative(score), _relative(two))
+                for score in scores[1:]
+            ]
+            highest = max(highest, *ys)
             ax.errorbar(
                 np.array(MORE_MEMORY) * (1.0 + 0.012 * (index - len(arenas) / 2)), ys, errors,
                 color=colour, linestyle=dash, linewidth=1.3, elinewidth=0.7, marker="o",
@@ -210,7 +233,7 @@ def by_memory(board: Board) -> Figure:
         ax.set_xticks(MORE_MEMORY, [str(m) for m in MORE_MEMORY])
         ax.minorticks_off()
         ax.axhline(1.0, color="#333333", linewidth=0.8, zorder=0)
-        ax.set_ylim(0.0, 1.8)
+        ax.set_ylim(0.0, 1.3 * highest)
         ax.set_xlabel("arms in memory, M")
         ax.set_title(title, fontsize=10)
         if arenas:

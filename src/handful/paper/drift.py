@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.policies import policy_class
-from handful.rng import stream, uniform
+from handful.rng import stream, uniform, words
 from handful.simulation.plot import figure, label_ends, line_with_band, style
 from handful.simulation.sources import source_digest
 
@@ -71,7 +71,8 @@ def one_run(
     policy: str, memory: int | None, scenario: Scenario, seed: int, run: int
 ) -> list[float]:
     """Regret after every so many pulls."""
-    learner = policy_class(policy)(arms=len(scenario.before), memory=memory, seed=seed + run)
+    word = words("drift", policy, seed, run, count=1)[0]
+    learner = policy_class(policy)(arms=len(scenario.before), memory=memory, seed=word)
     luck = stream("drift", scenario.name, seed, run)
     regret = 0.0
     curve = []
@@ -85,7 +86,9 @@ def one_run(
     return curve
 
 
-def simulate(folder: Path, seed: int, runs: int, told: Callable[[str], None]) -> Drifts:
+def simulate(
+    folder: Path, seed: int, runs: int, told: Callable[[str], None], fresh: bool = False
+) -> Drifts:
     """All runs; each contestant's are kept in the folder, and not made twice."""
     found: dict[str, dict[str, NDArray[np.float64]]] = {}
     for scenario in SCENARIOS:
@@ -94,15 +97,24 @@ def simulate(folder: Path, seed: int, runs: int, told: Callable[[str], None]) ->
             text = f"{scenario} {policy} {memory} {seed} {runs} {PULLS} {source_digest()}"
             digest = blake2b(text.encode(), digest_size=6).hexdigest()
             path = folder / f"drift-{policy}-{digest}.json"
-            if not path.exists():
+            kept = None if fresh else _load(path)
+            if kept is None:
                 told(f"drift: {label(policy, memory)}, {scenario.title}")
-                curves = [one_run(policy, memory, scenario, seed, run) for run in range(runs)]
+                kept = [one_run(policy, memory, scenario, seed, run) for run in range(runs)]
                 part = path.with_suffix(".part")
-                part.write_text(json.dumps(curves), encoding="utf-8")
+                part.write_text(json.dumps(kept), encoding="utf-8")
                 part.replace(path)
-            kept = json.loads(path.read_text(encoding="utf-8"))
             found[scenario.name][label(policy, memory)] = np.array(kept)
     return Drifts(found, runs)
+
+
+def _load(path: Path) -> list[list[float]] | None:
+    """What was kept; a file that cannot be read is as good as none."""
+    try:
+        kept: list[list[float]] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept
 
 
 def draw(drifts: Drifts) -> Figure:

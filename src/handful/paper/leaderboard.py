@@ -28,12 +28,15 @@ from handful.policies.base import order_key, seed_word
 from handful.shuffle import Shuffle
 from handful.simulation.plan import Cell
 from handful.simulation.plot import half_width
+from handful.simulation.result import Estimate
 from handful.simulation.seeds import policy_seed
 
 LOSES = 1.10
 """Race loses to the paper's best where its regret is more than so many times as high."""
 BLOWS_UP = 5.0
 """So many times the mean at the 99th percentile is a tail to warn of."""
+ENOUGH = 50
+"""With fewer runs a 99th percentile is nothing to speak of."""
 LATE = 0.9
 """Best arm last: from this share of the order on."""
 
@@ -55,6 +58,11 @@ class Score:
     def half(self) -> float:
         """Half of its 95% interval; not a number for a single run."""
         return float(half_width(self.per_run)) if len(self.per_run) > 1 else math.nan
+
+    @property
+    def sem(self) -> float:
+        """The standard error of the mean; not a number for a single run."""
+        return Estimate(self.per_run).sem
 
     @property
     def p99(self) -> float:
@@ -158,10 +166,14 @@ class Board:
         for arena in self.arenas():
             two, *more = self.by_memory(arena)
             for score in more:
-                error = math.hypot(two.half, score.half) / 1.96
-                if score.mean - two.mean > 3.0 * error:
+                if score.mean - two.mean > 3.0 * math.hypot(two.sem, score.sem):
                     found.append((two, score))
         return found
+
+    @property
+    def enough(self) -> bool:
+        """Whether Race has runs enough everywhere to speak of tails and of small differences."""
+        return all(len(s.per_run) >= ENOUGH for s in self.scores if s.entry.policy == OURS)
 
     def blow_ups(self) -> list[Score]:
         """Race's scores with a long tail."""

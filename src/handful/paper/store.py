@@ -91,7 +91,7 @@ def _short(text: str, most: int = 70) -> str:
 def work(planned: Cell) -> float:
     """About how many nanoseconds a cell takes on one core: for the time left, and nothing else."""
     pulls = planned.horizon * planned.runs
-    m = min(planned.memory, planned.instance.n_arms)
+    m = min(planned.memory, planned.instance.n_arms, 100)  # beyond that, few are looked at
     if issubclass(planned.policy, PhasedPolicy):
         rule = planned.policy.rule
         if isinstance(rule, BonusRule):

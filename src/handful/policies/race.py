@@ -12,9 +12,9 @@ kl is the divergence of Bernoulli laws, which for rewards in [0, 1] is on the sa
 duels the incumbent is pulled. The next arm comes up once all of these hold, with i arms so far, and
 X what the duels of arms that came up have cost, the sum of m0 minus reward over their pulls:
 
-    t^0.67 >= i and t^0.6 >= X
-    ln t >= L r^(i/K - 1), r = 1.25, after the first pass over K arms; L = ln(K)/0.6, at least 2
-    the incumbent has had 15 of 100 (m-1) pulls, with m arms in memory
+    t^0.67 >= i, and t^0.6 >= X or, in the first pass over K arms, t >= 20 K
+    ln t >= L r^(i/K - 1), r = 1.25, after the first pass; L = ln(K)/0.6, at least 2
+    n0 >= 0.15 t / (m - 1), with m arms in memory
 
 **Why these.** An arm that is the best but loses a duel is not lost: it comes up again. If it loses
 each with a chance of order exp(-c ln t0), the chances of the passes multiply, as if the statistics
@@ -27,6 +27,8 @@ the incumbent wrongly would lose what all passes have found, hence 1.2 ln t for 
 that won by luck has too high a mean until it was pulled more, hence its share of the pulls; where
 memory has more arms that may be as good, the share is smaller. Endless arms are a first pass that
 does not end: how many to look at is a question of what they cost, X, against what is left to gain.
+So it is with K arms at first; but the pass is a small part of 20 K pulls, and not to have seen the
+best arm by then would cost more.
 
 **More memory.** The losers stay, with their statistics, until their place is needed: the one with
 the lowest mean goes. One that comes up again challenges with what is known of it, as in a later
@@ -59,6 +61,8 @@ ARMS = 0.67
 """At most t^ARMS arms may have come up."""
 PACE = 0.6
 """They may have cost t^PACE."""
+SURE = 20
+"""Times K: when the first pass goes on whatever it has cost."""
 RATIO = 1.25
 """The growth of ln t from one pass to the next."""
 SHARE = 0.15
@@ -145,7 +149,10 @@ def between_duels(n: Sequence[int], s: Sequence[float], reg: Registers, M: int) 
 
 def opening(i: int, K: int, t: float, n0: float, share: float, cost: float) -> float:
     """When the next arm may come up if only the incumbent is pulled until then."""
-    when = max(math.pow(i, 1.0 / ARMS), math.pow(max(1.0, cost), 1.0 / PACE))
+    paid = math.pow(max(1.0, cost), 1.0 / PACE)
+    if i < K:
+        paid = min(paid, float(SURE) * K)
+    when = max(math.pow(i, 1.0 / ARMS), paid)
     if i >= K:
         first = max(2.0, math.log(K) / PACE)
         when = max(when, math.exp(min(700.0, first * math.pow(RATIO, i / K - 1.0))))
