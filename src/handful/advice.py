@@ -153,7 +153,7 @@ def candidates(K: int | None, M: int) -> list[str]:
         if M == 1:
             return ["nonrecalling-run", "herschkorn"]
         return ["race", "qts-m", "qucb-m:eta=0.2", "qmoss-m", "sqrt-run"]
-    if M == 1 and K > 1:
+    if M == 1:
         return ["robbins"]
     if M >= K:
         return ["race", "ts", "moss-anytime", "ucb1"]

@@ -52,7 +52,7 @@ def some_scores(arena: Arena, factor: float = 1.0) -> list[Score]:
     for place, entry in enumerate(entries(arena)):
         mean = {"race": 50.0 * factor, "imed": 40.0}.get(entry.policy, 100.0 + place)
         spread = np.linspace(0.5, 1.5, 50)
-        made.append(Score(arena, entry, mean * spread))
+        made.append(Score(mean * spread, arena, entry))
     return made
 
 
@@ -80,7 +80,7 @@ def test_memory_that_hurts_and_tails_are_found() -> None:
             regrets = regrets * 2.0
         if score.entry == Entry("race", 4, arenas.RACE):
             regrets = np.concatenate([np.ones(95), np.full(5, 200.0)])
-        worse.append(Score(arena, score.entry, regrets))
+        worse.append(Score(regrets, arena, score.entry))
     board = Board(worse)
     assert [more.entry.memory for _, more in board.hurt_by_memory()] == [8]
     assert [score.entry.memory for score in board.blow_ups()] == [4]
@@ -162,7 +162,7 @@ def small_board() -> Board:
     for arena in (ARENAS[5], arenas.ENDLESS[1]):
         for entry in entries(arena):
             cell = planned(Arena(arena.name, arena.instance, "", 300), entry, 20)
-            scores.append(Score(arena, entry, run_cell(cell, engine="python").regret.per_run))
+            scores.append(Score(run_cell(cell, engine="python").regret.per_run, arena, entry))
     return Board(scores)
 
 

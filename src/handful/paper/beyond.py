@@ -107,7 +107,6 @@ def _contents(board: Board, seed: int) -> dict[str, Any]:
         "families": FAMILIES,
         "left_out": LEFT_OUT,
         "blows_up": BLOWS_UP,
-        "reference": REFERENCE,
         "pulls": sum(len(s.per_run) * s.arena.horizon for s in board if s.arena in ARENAS),
         "runs": max(len(score.per_run) for score in board),
         "best": _best_test(board),
@@ -144,25 +143,32 @@ def relative(board: Board) -> Figure:
             return 0.0
         return math.hypot(_relative(score), reference[score.arena])
 
-    made, axes = figure(1, len(MEMORIES), 11.0, 0.34 * len(arenas) + 1.5, sharey=True)
-    for ax, memory in zip(axes, MEMORIES, strict=True):
-        placed = [[(s, board.to_reference(s)) for s in board.on(arena)] for arena in arenas]
-        _dots(ax, arenas, placed, memory, error_of_ratio)
+    xlabel = "regret / regret of IMED with every arm in memory"
+    made = _dot_plot(board, arenas, xlabel, board.to_reference, error_of_ratio)
+    for ax in made.axes:
         ax.axvline(1.0, color="#333333", linewidth=1.0, zorder=1)
-        ax.set_xlabel("regret / regret of IMED with every arm in memory")
-    axes[0].set_yticks(range(len(arenas)), [arena.name for arena in arenas])
-    _legend(made, axes[0])
     return made
 
 
 def endless(board: Board) -> Figure:
     """Every score on endless arms, and on sets too large to keep every arm."""
     arenas = [arena for arena in board.arenas() if not board.has_reference(arena)]
-    made, axes = figure(1, len(MEMORIES), 11.0, 0.45 * len(arenas) + 1.5, sharey=True)
+    return _dot_plot(board, arenas, "regret", lambda score: score.mean, _relative)
+
+
+def _dot_plot(
+    board: Board,
+    arenas: Sequence[Arena],
+    xlabel: str,
+    value: Callable[[Score], float],
+    error_of: Callable[[Score], float],
+) -> Figure:
+    """A panel for each memory with a row of dots for each arena; `error_of` as for `_dots`."""
+    made, axes = figure(1, len(MEMORIES), 11.0, 0.36 * len(arenas) + 1.6, sharey=True)
+    placed = [[(score, value(score)) for score in board.on(arena)] for arena in arenas]
     for ax, memory in zip(axes, MEMORIES, strict=True):
-        placed = [[(s, s.mean) for s in board.on(arena)] for arena in arenas]
-        _dots(ax, arenas, placed, memory, _relative)
-        ax.set_xlabel("regret")
+        _dots(ax, placed, memory, error_of)
+        ax.set_xlabel(xlabel)
     axes[0].set_yticks(range(len(arenas)), [arena.name for arena in arenas])
     _legend(made, axes[0])
     return made
@@ -170,7 +176,6 @@ def endless(board: Board) -> Figure:
 
 def _dots(
     ax: Axes,
-    arenas: Sequence[Arena],
     placed: Sequence[Sequence[tuple[Score, float]]],
     memory: int,
     error_of: Callable[[Score], float],
@@ -180,7 +185,7 @@ def _dots(
     `error_of` is half of the 95% interval, in units of what is shown.
     """
     ax.set_xscale("log")
-    ax.set_ylim(len(arenas) - 0.5, -0.5)
+    ax.set_ylim(len(placed) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
     ax.set_title(f"M = {memory}", fontsize=10)
     for row, scores in enumerate(placed):

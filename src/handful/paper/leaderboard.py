@@ -7,9 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from handful.paper.arenas import (
     ARENAS,
     BEST_LAST,
@@ -41,18 +38,12 @@ LATE = 0.9
 """Best arm last: from this share of the order on."""
 
 
-@dataclass(frozen=True)
-class Score:
-    """What an entry did on an arena: its regret, run by run."""
+@dataclass(frozen=True, repr=False)
+class Score(Estimate):
+    """The regret of an entry on an arena, run by run."""
 
     arena: Arena
     entry: Entry
-    per_run: NDArray[np.float64]
-
-    @property
-    def mean(self) -> float:
-        """The mean regret."""
-        return float(self.per_run.mean())
 
     @property
     def half(self) -> float:
@@ -60,14 +51,9 @@ class Score:
         return float(half_width(self.per_run)) if len(self.per_run) > 1 else math.nan
 
     @property
-    def sem(self) -> float:
-        """The standard error of the mean; not a number for a single run."""
-        return Estimate(self.per_run).sem
-
-    @property
     def p99(self) -> float:
         """The 99th percentile over runs."""
-        return float(np.quantile(self.per_run, 0.99))
+        return self.quantile(0.99)
 
     @property
     def tail(self) -> float:
@@ -186,7 +172,7 @@ def board(results: Results) -> Board:
     for arena in ARENAS:
         for entry in entries(arena):
             result = results.at(planned(arena, entry))
-            scores.append(Score(arena, entry, result.regret.per_run))
+            scores.append(Score(result.regret.per_run, arena, entry))
     last = [_best_last(results, entry) for entry in entries(BEST_LAST)]
     if all(len(score.per_run) > 1 for score in last):  # else there are too few runs to choose from
         scores += last
@@ -199,7 +185,7 @@ def _best_last(results: Results, entry: Entry) -> Score:
     regrets = result.regret.per_run
     seed = result.settings["seed"]
     late = [run for run in range(len(regrets)) if place_of_best(own, seed, run) >= LATE]
-    return Score(BEST_LAST, entry, regrets[late])
+    return Score(regrets[late], BEST_LAST, entry)
 
 
 def place_of_best(own: Cell, seed: int, run: int) -> float:

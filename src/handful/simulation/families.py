@@ -7,6 +7,7 @@ goes to `engines.KINDS`.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -27,7 +28,7 @@ Run: TypeAlias = Callable[[Block, Batch], None]
 """Runs a block of runs of a cell, in one thread."""
 
 
-class Family:
+class Family(ABC):
     """A kind of policy with a kernel."""
 
     def slots(self, cell: Cell) -> int:
@@ -44,17 +45,17 @@ class Family:
         """How many runs of the cell go through the kernel together, at most."""
         return 1
 
+    @abstractmethod
     def kernel(self, cell: Cell, build: Build) -> Any:
         """The cell's kernel, not compiled yet unless it was before."""
-        raise NotImplementedError
 
+    @abstractmethod
     def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
         """What runs a block of up to so many lanes, with the space that one thread needs for it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forget(self) -> None:
         """Make kernels anew when they are asked for next."""
-        raise NotImplementedError
 
 
 class Phases(Family):
