@@ -10,9 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handful import MOSSM, UCBM
 from handful.simulation import compiled, engines, plan
-from handful.simulation.kernels import block, jit, phased, segments, step
-from tests.simulation.agree import assert_engines_agree, assert_same
+from handful.simulation.kernels import block, jit, phased, segments, step, whole
+from handful.simulation.kernels.lanes import WIDTH
+from handful.simulation.kernels.world import as_word
+from handful.simulation.oracle import simulate_run
+from handful.simulation.outcome import joined
+from tests.simulation.agree import assert_engines_agree, assert_same, first
 
 POLICIES = ("ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m")
 LAWS = ("bernoulli", "beta", "beta:0.5", "uniform", "constant", "truncnorm", "truncnorm:2")
@@ -95,8 +100,8 @@ def test_results_do_not_depend_on_the_batch(policy: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("policy", POLICIES)
 def test_results_do_not_depend_on_how_many_runs_there_are(policy: str) -> None:
     few, many = (plan.cell(policy, "linear:7", 2, 500, runs=runs) for runs in (3, 20))
-    first = compiled.simulate_runs(few, [500], n_jobs=1).regret
-    assert first.tobytes() == compiled.simulate_runs(many, [500], n_jobs=1).regret[:3].tobytes()
+    alone = compiled.simulate_runs(few, [500], n_jobs=1).regret
+    assert alone.tobytes() == compiled.simulate_runs(many, [500], n_jobs=1).regret[:3].tobytes()
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -132,6 +137,38 @@ def test_regret_never_falls_and_every_pull_is_counted(policy: str) -> None:
     assert outcome.pulls.sum(axis=1).tolist() == [30_000] * 8
     gaps = 0.99 - np.array([cell.instance.mean(arm) for arm in range(50)])
     np.testing.assert_allclose(outcome.regret[:, -1], outcome.pulls @ gaps, rtol=1e-12)
+
+
+# Sub-phases of 8 pulls are looked up, unless a time of the grid lies inside.
+
+
+@pytest.mark.parametrize("policy", ["ucb-m", "ucb-m:eta=0.2", "moss-m"])
+@pytest.mark.parametrize("world", ["linear:1000000000", "power:3000:0.3", "linear:13"])
+def test_sub_phases_that_are_looked_up_are_those_that_are_played(policy: str, world: str) -> None:
+    runs = 2 * WIDTH + 3
+    cell = plan.cell(policy, world, 2, 20_000, runs=runs, seed=7, record=True)
+    looked_up = compiled.simulate_runs(cell, [20_000], n_jobs=1)
+    slow = joined([simulate_run(cell, run, [20_000]) for run in range(3)])
+    assert_same(first(looked_up, 3), slow)
+    every_fifth = compiled.simulate_runs(cell, list(range(5, 20_001, 5)), n_jobs=1)
+    assert looked_up.regret[:, -1].tolist() == every_fifth.regret[:, -1].tolist()
+
+
+@pytest.mark.parametrize("policy", [UCBM, MOSSM])
+def test_a_looked_up_sub_phase_is_what_the_policy_does(policy: type[UCBM | MOSSM]) -> None:
+    rule = policy.rule
+    growths = [0.0] + [rule.growth(t, 1.0) for t in range(1, 9)]
+    widths = [0.0] + [rule.width(n, 8, 2) for n in range(1, 9)]
+    for sequence in range(0, block.WHOLES, 11):
+        online = policy(arms=3, memory=2, seed=1)
+        pulled = []
+        for t in range(whole.PULLS):
+            pulled.append(online.select())
+            second = pulled[t] != pulled[0]
+            online.update(pulled[t], sequence >> 2 * (whole.PULLS - 1 - t) + (not second) & 1)
+        count = whole.PULLS - pulled.count(pulled[0])
+        found = whole.pulls_of_second(as_word(sequence), growths, widths)
+        assert found == count, bin(sequence)
 
 
 # The kernels tabulate the two factors of a bonus up to a length that no quick test reaches.

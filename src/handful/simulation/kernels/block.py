@@ -17,6 +17,8 @@ from handful.simulation.kernels.world import Build, Floats, Ints, Words, World, 
 
 TABLE = 2**20
 """Entries of a table; what lies beyond is computed when needed."""
+WHOLES = 2**16
+"""Entries of the table of short sub-phases: two bits for each of 8 pulls."""
 AHEAD = 32
 """Pulls whose random numbers are drawn together."""
 
@@ -57,10 +59,14 @@ class Luck(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Growth by t and width by n, how far each is filled, and for which b and m the width is."""
+    """Growth by t and width by n, how far each is filled, and for which b and m the width is.
+
+    `wholes` is what short sub-phases come to, 0 where it is not known (see `whole`).
+    """
 
     growths: Floats
     widths: Floats
+    wholes: Ints
     marks: Ints
 
 
@@ -77,9 +83,9 @@ class Walk(NamedTuple):
 class Scratch(NamedTuple):
     """For a segment to use as it likes.
 
-    For each lane a slot, `AHEAD` uniform numbers and four shapes; for one run, a list of slots and
-    a few numbers that it finds again in the next segment; for the walker, two words a lane; a
-    generator.
+    For each lane a slot, `AHEAD` uniform numbers and four shapes; for all slots a whole number, in
+    one run a list of slots; a few numbers that a run finds again in the next segment; for the
+    walker, two words a lane; a generator.
     """
 
     best: Ints
@@ -161,10 +167,15 @@ def space(slots: int, lanes: int) -> Space:
             ints(lanes),
             np.zeros(AHEAD * lanes),
             np.zeros(4 * lanes),
-            ints(slots),
+            ints(slots * lanes),
             np.zeros(8),
             words(2 * lanes),
             words(2),
         ),
-        Tables(np.empty(TABLE + 1), np.empty(TABLE + 1), ints(4)),
+        Tables(
+            np.empty(TABLE + 1),
+            np.empty(TABLE + 1),
+            np.zeros(WHOLES, dtype=np.uint8),
+            ints(4),
+        ),
     )

@@ -17,6 +17,7 @@ from handful.rules.base import LeaderScore
 from handful.simulation.kernels.block import AHEAD, TABLE, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
+from handful.simulation.kernels.whole import PULLS, play_whole
 from handful.simulation.kernels.world import (
     Build,
     Floats,
@@ -47,7 +48,7 @@ def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths, marks = tables
+        growths, widths, _, marks = tables
         filled = marks[0]
         for u in range(filled + 1, min(until, TABLE) + 1):
             growths[u] = growth(u, eta)
@@ -61,7 +62,10 @@ def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
             for c in range(known + 1, min(until, TABLE) + 1):
                 widths[c] = width(c, b, m)
                 marks[1] = c
-            block(until, t, clock, m, L, b, eta, memory, luck, scratch, tables)
+            if bernoulli and m == 2 and t == 0 and until == b == PULLS and not luck.on_tape:
+                play_whole(L, memory, luck, scratch, tables)
+            else:
+                block(until, t, clock, m, L, b, eta, memory, luck, scratch, tables)
             return
         if bernoulli and m == 2:
             first = min(max(t, m), until)
@@ -84,7 +88,7 @@ def _bonus_block(rule: BonusRule, kin: str, build: Build) -> Callable[..., None]
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths, _ = tables
+        growths, widths, _, _ = tables
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
         best, uniforms, state = scratch.best, scratch.uniforms, scratch.state
         quick = bernoulli and until <= TABLE
@@ -172,7 +176,7 @@ def _bonus_single(rule: BonusRule, kin: str, build: Build) -> Callable[..., None
         until: int, t: int, clock: int, m: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths, marks = tables
+        growths, widths, _, marks = tables
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
         known = marks[1]
         while t < until:
@@ -221,7 +225,7 @@ def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., None]:
         until: int, t: int, clock: int, m: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths, marks = tables
+        growths, widths, _, marks = tables
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
         position, step = luck.rewards
         on_tape = luck.on_tape
