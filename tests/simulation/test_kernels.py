@@ -308,6 +308,32 @@ def test_a_change_elsewhere_leaves_the_cache_where_it_is(sources: Path) -> None:
     assert folder() == before
 
 
+@pytest.mark.parametrize(
+    ("source", "moved"),
+    [
+        ("policies/race.py", {"race"}),
+        ("policies/bounded.py", {"bounded", "modern"}),
+        ("policies/automaton.py", {"race", "bounded", "modern"}),
+        ("rules/ucb1.py", {"race", "bounded", "modern"}),
+        ("policies/__init__.py", set()),
+    ],
+)
+def test_what_is_kept_of_a_policy_belongs_to_what_it_is_made_of(
+    source: str, moved: set[str], sources: Path
+) -> None:
+    def digests() -> dict[str, str]:
+        return {
+            name: source_files.source_digest.__wrapped__(f"handful.policies.{name}")
+            for name in ("race", "bounded", "modern")
+        }
+
+    before = digests()
+    path = sources / source
+    path.write_text(path.read_text() + "\n# changed\n")
+    after = digests()
+    assert {name for name in before if before[name] != after[name]} == moved
+
+
 def test_the_cache_lives_where_the_environment_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

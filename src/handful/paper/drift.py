@@ -94,7 +94,8 @@ def simulate(
     for scenario in SCENARIOS:
         found[scenario.name] = {}
         for policy, memory in CONTESTANTS:
-            text = f"{scenario} {policy} {memory} {seed} {runs} {PULLS} {source_digest()}"
+            sources = source_digest(policy_class(policy).__module__)
+            text = f"{scenario} {policy} {memory} {seed} {runs} {PULLS} {sources}"
             digest = blake2b(text.encode(), digest_size=6).hexdigest()
             path = folder / f"drift-{policy}-{digest}.json"
             kept = None if fresh else _load(path)

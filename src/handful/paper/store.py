@@ -27,9 +27,10 @@ class Store:
 
     def path(self, planned: Cell) -> Path:
         """The file of a cell; another seed, horizon, number of runs or version is another file."""
+        sources = source_digest(planned.policy.__module__)
         text = (
             f"{planned.id} T={planned.horizon} runs={planned.runs} seed={planned.seed} "
-            f"tape={planned.tape} record={planned.record} {__version__} {source_digest()}"
+            f"tape={planned.tape} record={planned.record} {__version__} {sources}"
         )
         digest = blake2b(text.encode(), digest_size=6).hexdigest()
         return self.folder / f"{planned.policy.name}-M{planned.memory}-{digest}.parquet"

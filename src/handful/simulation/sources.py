@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import handful
 
 ROOT = Path(handful.__file__).parent
+POLICIES = "handful.policies"
+IMPORT = re.compile(rf"^ *(?:from|import) {re.escape(POLICIES)}\.(\w+)", re.MULTILINE)
 SOURCES = (
     "binomial.py",
     "memory.py",
@@ -28,11 +31,36 @@ SOURCES = (
 
 
 @cache
-def source_digest() -> str:
-    """64 bits of the sources' contents."""
+def source_digest(module: str | None = None) -> str:
+    """64 bits of the sources' contents; with a policy's module, of those that it is made of.
+
+    A change to one policy then leaves what is kept of the others as it is.
+    """
     digest = blake2b(digest_size=8)
-    for source in SOURCES:
-        path = ROOT / source
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            digest.update(file.read_bytes())
+    files = [file for source in SOURCES for file in _files(ROOT / source)]
+    if module is not None and module.startswith(f"{POLICIES}."):
+        files = _without_other_policies(files, module.removeprefix(f"{POLICIES}."))
+    for file in files:
+        digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def _files(source: Path) -> list[Path]:
+    return sorted(source.rglob("*.py")) if source.is_dir() else [source]
+
+
+def _without_other_policies(files: list[Path], policy: str) -> list[Path]:
+    """The files but those of `policies` that neither this one nor any other file imports.
+
+    The package's own `__init__`, which imports all, only gives them names.
+    """
+    folder = ROOT / "policies"
+    waiting = [file for file in files if file.parent != folder] + [folder / f"{policy}.py"]
+    needed = set(waiting)
+    while waiting:
+        for name in IMPORT.findall(waiting.pop().read_text()):
+            file = folder / f"{name}.py"
+            if file not in needed:
+                needed.add(file)
+                waiting.append(file)
+    return [file for file in files if file in needed]
