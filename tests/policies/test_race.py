@@ -101,25 +101,27 @@ class Racing:
         when: float = max(self.i ** (1 / 0.67), min(paid, 20 * self.K) if self.i < self.K else paid)
         if self.i >= self.K:
             first = max(2.0, math.log(self.K) / 0.6)
-            when = max(when, math.exp(first * 1.25 ** (self.i / self.K - 1)))
+            when = max(when, math.exp(first * 1.24 ** (self.i / self.K - 1)))
         share = 0.15 / max(1, len(self.held) - 1)
         return max(when, self.t + (share * self.t - self.incumbent.n) / (1 - share))
 
     def duel(self, challenger: Arm, turn: Arm, t0: int, counted: bool = True) -> Iterator[int]:
-        first = challenger.n == 0 and self.i <= self.K
+        c, d = 0.45, 0.52
+        if challenger.n == 0:
+            c, d = (0.2, 0.35) if self.i <= self.K else (0.4, 0.52)
         incumbent = self.incumbent
         while True:
             index, reward = self.pull(turn)
             yield index
             if turn is challenger and counted:
                 self.cost += incumbent.mean - reward
-            c, d = (0.2, 0.35) if first else (0.4, 0.5)
+            w = incumbent.n / (incumbent.n + 2 * challenger.n)
             surprise = challenger.n * kl(challenger.mean, incumbent.mean)
             if challenger.mean > incumbent.mean:
                 if challenger.n > incumbent.n or surprise > 1.2 * math.log(self.t):
                     self.incumbent = challenger
                     return
-            elif surprise + d * math.log(challenger.n) > c * math.log(t0):
+            elif w * surprise + d * math.log(challenger.n) > c * math.log(t0):
                 return
             turn = challenger if challenger.n <= incumbent.n else incumbent
 

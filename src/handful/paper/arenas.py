@@ -201,10 +201,11 @@ class Leaderboard:
 def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
     """The cell of an entry on an arena.
 
-    Race, the paper's policies and older rules have all the runs; rules that cost a logarithm or
-    more a pull, those that keep every arm, and horizons beyond 10^6 have one in ten.
+    Horizons beyond 10^6 have one run in ten. So have rules that cost a logarithm or more a pull,
+    and those that keep every arm, where rewards are not Bernoulli and no pull can be skipped.
     """
     policy = entry.policy.format(a=arena.a, b=arena.b)
-    if entry.family in (RULES, UNBOUNDED) or arena.horizon > 10**6:
+    slow = entry.family in (RULES, UNBOUNDED) and arena in LAWS
+    if slow or arena.horizon > 10**6:
         runs = max(1, runs // FEWER)
     return cell(policy, arena.instance, entry.memory, arena.horizon, runs, seed)
