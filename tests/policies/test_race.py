@@ -179,9 +179,11 @@ def test_with_room_for_all_arms_it_is_imed(K: int, more: int) -> None:
         assert race._memory.slot_of(race.recommend()) == imed._memory.slot_of(imed.recommend())
 
 
-@pytest.mark.parametrize("M", [2, 8])
-def test_the_luckiest_of_equal_arms_does_not_keep_the_best_out_for_long(M: int) -> None:
+@pytest.mark.parametrize(("M", "most"), [(2, 4.0), (8, 3.0)])
+def test_the_luckiest_of_equal_arms_does_not_keep_the_best_out_for_long(
+    M: int, most: float
+) -> None:
     # With w = 1, c = 0.4 for known arms and passes 1.25 apart it is 9.4 and 5.6 times the mean.
     means = [0.55, *[0.5] * 19]
     regret = handful.simulate("race", means, memory=M, horizon=10**6, runs=1000, seed=0).regret
-    assert regret.quantile(0.99) < 5 * regret.mean
+    assert regret.quantile(0.99) < most * regret.mean

@@ -143,7 +143,9 @@ def test_regret_never_falls_and_every_pull_is_counted(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", ["ucb-m", "ucb-m:eta=0.2", "moss-m"])
-@pytest.mark.parametrize("world", ["linear:1000000000", "power:3000:0.3", "linear:13"])
+@pytest.mark.parametrize(
+    "world", ["linear:1000000000", "power:3000:0.3", "linear:13", "bernoulli:1,0,0,1,0"]
+)
 def test_sub_phases_that_are_looked_up_are_those_that_are_played(policy: str, world: str) -> None:
     runs = 2 * WIDTH + 3
     cell = plan.cell(policy, world, 2, 20_000, runs=runs, seed=7, record=True)
@@ -154,6 +156,24 @@ def test_sub_phases_that_are_looked_up_are_those_that_are_played(policy: str, wo
     assert looked_up.regret[:, -1].tolist() == every_fifth.regret[:, -1].tolist()
 
 
+@pytest.mark.parametrize("world", ["linear:2", "bernoulli:1,0", "bernoulli:0.6,0.4"])
+@pytest.mark.parametrize("policy", ["moss-m:horizon=8", "moss:horizon=8"])
+def test_eight_pulls_of_a_sub_phase_that_goes_on_are_played(policy: str, world: str) -> None:
+    memory = 2 if policy.startswith("moss-m") else None
+    cell = plan.cell(policy, world, memory, 200, runs=WIDTH, seed=3)
+    slow = joined([simulate_run(cell, run, [8, 200]) for run in range(WIDTH)])
+    assert_same(compiled.simulate_runs(cell, [8, 200], n_jobs=1), slow)
+
+
+@pytest.mark.parametrize("policy", ["qucb-m", "qmoss-m", "qrm2:alpha=0.3"])
+@pytest.mark.parametrize("world", ["I1", "beta:1:1:1"])
+def test_they_are_with_endless_arms_too(policy: str, world: str) -> None:
+    memory = None if policy.startswith("qrm2") else 2
+    cell = plan.cell(policy, world, memory, 5000, runs=WIDTH, seed=5, record=True)
+    slow = joined([simulate_run(cell, run, [5000]) for run in range(2)])
+    assert_same(first(compiled.simulate_runs(cell, [5000], n_jobs=1), 2), slow)
+
+
 @pytest.mark.parametrize("policy", [UCBM, MOSSM])
 def test_a_looked_up_sub_phase_is_what_the_policy_does(policy: type[UCBM | MOSSM]) -> None:
     rule = policy.rule
@@ -162,11 +182,11 @@ def test_a_looked_up_sub_phase_is_what_the_policy_does(policy: type[UCBM | MOSSM
     for sequence in range(0, block.WHOLES, 11):
         online = policy(arms=3, memory=2, seed=1)
         pulled = []
-        for t in range(whole.PULLS):
+        for t in range(block.PULLS):
             pulled.append(online.select())
             second = pulled[t] != pulled[0]
-            online.update(pulled[t], sequence >> 2 * (whole.PULLS - 1 - t) + (not second) & 1)
-        count = whole.PULLS - pulled.count(pulled[0])
+            online.update(pulled[t], sequence >> 2 * (block.PULLS - 1 - t) + (not second) & 1)
+        count = block.PULLS - pulled.count(pulled[0])
         found = whole.pulls_of_second(as_word(sequence), growths, widths)
         assert found == count, bin(sequence)
 

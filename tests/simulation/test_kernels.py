@@ -314,6 +314,7 @@ def test_a_change_elsewhere_leaves_the_cache_where_it_is(sources: Path) -> None:
         ("policies/race.py", {"race"}),
         ("policies/bounded.py", {"bounded", "modern"}),
         ("policies/automaton.py", {"race", "bounded", "modern"}),
+        ("policies/schedule.py", {"race", "bounded", "modern"}),
         ("rules/ucb1.py", {"race", "bounded", "modern"}),
         ("policies/__init__.py", set()),
     ],
@@ -332,6 +333,19 @@ def test_what_is_kept_of_a_policy_belongs_to_what_it_is_made_of(
     path.write_text(path.read_text() + "\n# changed\n")
     after = digests()
     assert {name for name in before if before[name] != after[name]} == moved
+
+
+def test_modules_imported_from_the_package_by_name_count_too(sources: Path) -> None:
+    race, digest = sources / "policies" / "race.py", source_files.source_digest.__wrapped__
+    for text in (
+        "from handful.policies import cover\n",
+        "from handful.policies import (\n  cover,\n)\n",
+    ):
+        race.write_text(text)
+        before = digest("handful.policies.race")
+        cover = sources / "policies" / "cover.py"
+        cover.write_text(cover.read_text() + "\n# changed\n")
+        assert digest("handful.policies.race") != before
 
 
 def test_the_cache_lives_where_the_environment_says(

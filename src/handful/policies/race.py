@@ -92,8 +92,12 @@ def step(
     if p[-1] >= K:
         return with_room_for_all(i, K, n, s, reg)
     if came:
-        fresh = FIRST if i <= K else LATER
-        challenge(slot, fresh if n[slot] == 1 else KNOWN, reg)
+        if n[slot] > 1:
+            challenge(slot, KNOWN, TIE, reg)
+        elif i > K:
+            challenge(slot, LATER, TIE, reg)
+        else:
+            challenge(slot, FIRST, TIE_FIRST, reg)
         reg[CAME_UP] = 1.0
     incumbent, challenger = int(reg[INCUMBENT]), int(reg[CHALLENGER])
     duel = challenger != incumbent
@@ -112,11 +116,11 @@ def step(
     return between_duels(n, s, reg, int(p[-1]))
 
 
-def challenge(slot: int, c: float, reg: Registers) -> None:
+def challenge(slot: int, c: float, d: float, reg: Registers) -> None:
     """Begin a duel."""
     reg[CHALLENGER] = slot
     reg[LEVEL] = c * math.log(reg[PULLS])
-    reg[MARGIN] = TIE_FIRST if c == FIRST else TIE
+    reg[MARGIN] = d
 
 
 def verdict(n0: int, s0: float, n1: int, s1: float, reg: Registers) -> int:
@@ -149,7 +153,7 @@ def between_duels(n: Sequence[int], s: Sequence[float], reg: Registers, M: int) 
     if reg[PULLS] >= reg[OPENS]:
         return (used if used < M else worst), NEXT
     if best >= 0 and s[best] / n[best] > s[incumbent] / n[incumbent]:
-        challenge(best, KNOWN, reg)
+        challenge(best, KNOWN, TIE, reg)
         reg[CAME_UP] = 0.0
         return turn(n, reg), KEEP
     return incumbent, KEEP

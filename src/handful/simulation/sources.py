@@ -11,7 +11,10 @@ import handful
 
 ROOT = Path(handful.__file__).parent
 POLICIES = "handful.policies"
-IMPORT = re.compile(rf"^ *(?:from|import) {re.escape(POLICIES)}\.(\w+)", re.MULTILINE)
+IMPORT = re.compile(
+    rf"^ *(?:from|import) {re.escape(POLICIES)}(?:\.(\w+)| import \(?([\w\s,]+))", re.MULTILINE
+)
+"""Of a module by its own name, or of several by name from the package."""
 SOURCES = (
     "binomial.py",
     "memory.py",
@@ -56,11 +59,12 @@ def _without_other_policies(files: list[Path], policy: str) -> list[Path]:
     """
     folder = ROOT / "policies"
     waiting = [file for file in files if file.parent != folder] + [folder / f"{policy}.py"]
-    needed = set(waiting)
+    needed, here = set(waiting), set(files)
     while waiting:
-        for name in IMPORT.findall(waiting.pop().read_text()):
-            file = folder / f"{name}.py"
-            if file not in needed:
-                needed.add(file)
-                waiting.append(file)
+        for one, several in IMPORT.findall(waiting.pop().read_text(encoding="utf-8")):
+            for name in re.findall(r"\w+", f"{one} {several}"):
+                file = folder / f"{name}.py"
+                if file in here and file not in needed:
+                    needed.add(file)
+                    waiting.append(file)
     return [file for file in files if file in needed]

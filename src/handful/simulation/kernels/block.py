@@ -17,8 +17,10 @@ from handful.simulation.kernels.world import Build, Floats, Ints, Words, World, 
 
 TABLE = 2**20
 """Entries of a table; what lies beyond is computed when needed."""
-WHOLES = 2**16
-"""Entries of the table of short sub-phases: two bits for each of 8 pulls."""
+PULLS = 8
+"""Of a sub-phase that is looked up as a whole (see `whole`)."""
+WHOLES = 4**PULLS
+"""Entries of the table of those: two bits a pull."""
 AHEAD = 32
 """Pulls whose random numbers are drawn together."""
 

@@ -152,8 +152,9 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                 while t < end:
                     until = min(end, batch.grid[g], t + max(1, chunk // (m * L)))
                     segment(
-                        until - began, t - began, t, m, L, b, eta, memory, luck, scratch, tables
-                    )
+                        until - began, t - began, t, until == began + now.b, m, L, b, eta,
+                        memory, luck, scratch, tables,
+                    )  # fmt: skip
                     batch.progress[0] += (until - t) * used
                     t = until
                     if t == batch.grid[g]:

@@ -59,7 +59,7 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
     lead = leading(scores, kin)
 
     def run(
-        until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+        until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
         n, s, hat, mus = memory.n, memory.s, memory.hat, memory.mus

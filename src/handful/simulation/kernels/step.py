@@ -14,10 +14,10 @@ from typing import TypeAlias
 from handful import rng
 from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule
 from handful.rules.base import LeaderScore
-from handful.simulation.kernels.block import AHEAD, TABLE, Luck, Memory, Scratch, Tables
+from handful.simulation.kernels.block import AHEAD, PULLS, TABLE, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
-from handful.simulation.kernels.whole import PULLS, play_whole
+from handful.simulation.kernels.whole import play_whole
 from handful.simulation.kernels.world import (
     Build,
     Floats,
@@ -30,8 +30,9 @@ from handful.simulation.kernels.world import (
 )
 
 Segment: TypeAlias = Callable[..., None]
-"""segment(until, t, clock, m, L, b, eta, memory, luck, scratch, tables): pulls t, ..., until - 1
-of a sub-phase with m arms in memory and a budget of b; `clock` is t from the start of the run."""
+"""segment(until, t, clock, last, m, L, b, eta, memory, luck, scratch, tables): pulls t, ...,
+until - 1 of a sub-phase with m arms in memory and a budget of b. `clock` is t from the start of the
+run; after the `last` pulls of a sub-phase only the pulls of each arm have to be left right."""
 
 
 def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
@@ -45,7 +46,7 @@ def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
     pair = _bernoulli_pair(rule, kin) if bernoulli else single
 
     def segment(
-        until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+        until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
         growths, widths, _, marks = tables
@@ -62,7 +63,8 @@ def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
             for c in range(known + 1, min(until, TABLE) + 1):
                 widths[c] = width(c, b, m)
                 marks[1] = c
-            if bernoulli and m == 2 and t == 0 and until == b == PULLS and not luck.on_tape:
+            whole = last and t == 0 and until == b == PULLS
+            if bernoulli and m == 2 and whole and not luck.on_tape:
                 play_whole(L, memory, luck, scratch, tables)
             else:
                 block(until, t, clock, m, L, b, eta, memory, luck, scratch, tables)
@@ -291,7 +293,7 @@ def of_index(rule: IndexRule | LeaderRule, kin: str, build: Build) -> Segment:
     score_of = score_with_top(rule, kin)
 
     def segment(
-        until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+        until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
         n, s, hat = memory.n, memory.s, memory.hat
@@ -331,7 +333,7 @@ def of_draws(rule: DrawRule, kin: str, build: Build) -> Segment:
     reward = reward_law(build)
 
     def segment(
-        until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+        until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide

@@ -49,7 +49,7 @@ TINY = 1e-250
 
 @use
 def duels(
-    until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+    until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
     memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
 ) -> None:  # fmt: skip
     """The segment of two arms; of a single one there is nothing to choose."""
@@ -62,7 +62,7 @@ def duels(
 
 @use
 def squeezes(
-    until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
+    until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
     memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
 ) -> None:  # fmt: skip
     """The segment of any number of arms."""

@@ -11,19 +11,16 @@ from __future__ import annotations
 import math
 
 from handful import rng
-from handful.simulation.kernels.block import Luck, Memory, Scratch, Tables
+from handful.simulation.kernels.block import PULLS, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.world import Floats, as_float, as_int, as_word
-
-PULLS = 8
-"""Of a sub-phase that is looked up."""
 
 
 @use
 def play_whole(L: int, memory: Memory, luck: Luck, scratch: Scratch, tables: Tables) -> None:
     """A whole sub-phase of two arms with Bernoulli rewards in each of L lanes.
 
-    It leaves the pulls of each arm behind; nothing else outlives a sub-phase.
+    It leaves the pulls of each arm behind; nothing else outlives a sub-phase that ends here.
     """
     happened, below = scratch.best, scratch.slots
     for lane in range(L):
