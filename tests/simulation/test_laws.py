@@ -216,7 +216,7 @@ def test_an_arm_that_is_not_watched_can_have_the_highest_mean() -> None:
             memory.hat[:] = sums / pulls
             room.scratch.numbers[:] = [0.0, 0.0, 0.0, 64.0, 0.1, 0.0, 0.0, 0.0]
             t = int(pulls.sum())
-            leads(t + 12, t, t, 20, 1, 0, 1.0, memory, luck, room.scratch, room.tables)
+            leads(t + 12, t, t, True, 20, 1, 0, 1.0, memory, luck, room.scratch, room.tables)
             mine.append(int(memory.n[1]) - 100)
         counts.append(mine)
     assert stats.ks_2samp(*counts, method="asymp").pvalue > LEVEL
