@@ -70,13 +70,18 @@ def beta(a: float, b: float, state: State) -> float:
     By inversion where a shape is 1, else by R. C. H. Cheng's rejection (Communications of the
     ACM 21, 1978): algorithm BB where both shapes exceed 1, algorithm BC otherwise.
     """
+    if a == 1.0 or b == 1.0 or (a > 1.0 and b > 1.0):
+        return beta_from_one(a, b, state)
+    return _beta_bc(a, b, state)
+
+
+def beta_from_one(a: float, b: float, state: State) -> float:
+    """The same where a shape is 1 or both exceed it."""
     if a == 1.0:
         return -math.expm1(math.log(positive_uniform(state)) / b)
     if b == 1.0:
         return math.exp(math.log(positive_uniform(state)) / a)
-    if a > 1.0 and b > 1.0:
-        return _beta_bb(a, b, state)
-    return _beta_bc(a, b, state)
+    return _beta_bb(a, b, state)
 
 
 def _ratio(first: bool, shape: float, other: float, v: float) -> float:

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.special import betaln
 
 from handful.rng import stream
-from handful.simulation.kernels import thompson
+from handful.simulation.kernels import posteriors, thompson
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Space, space
 from handful.simulation.kernels.jit import family, kernel
 from handful.simulation.kernels.lanes import WIDTH
@@ -52,7 +52,7 @@ def test_the_sum_is_the_chance(index: int) -> None:
     h = exact_h(a, b, c, d)
     if h < Fraction(1, 10**250):
         pytest.fail("choose another case: h does not fit a double")
-    assert thompson.chance(a, b, c, d, float(h)) == pytest.approx(float(exact), rel=1e-12)
+    assert posteriors.chance(a, b, c, d, float(h)) == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_counting_orders_is_right() -> None:
@@ -116,7 +116,7 @@ def test_the_chance_that_is_kept_is_the_chance(mu0: float, mu1: float, pulls: in
                 h = float(exact_h(int(a), int(b), int(c), int(d)))
             else:
                 h = float(np.exp(log_h(a, b, c, d)))
-                assert kept == pytest.approx(thompson.chance(a, b, c, d, h), rel=1e-6)
+                assert kept == pytest.approx(posteriors.chance(a, b, c, d, h), rel=1e-6)
             assert memory.wide[lane] == pytest.approx(h, rel=1e-9 if pulls <= 2000 else 1e-6)
             seen.append(kept)
     if abs(mu0 - mu1) > 0.1:

@@ -113,14 +113,17 @@ def _by_memory(ax: Axes, rows: Sequence[Row]) -> None:
 
 def _by_arms(ax: Axes, rows: Sequence[Row]) -> None:
     set_scales(ax, "log", "log")
-    for by in dict.fromkeys(row.by for row in rows):
-        line = [row for row in rows if row.by == by]
+    for who in dict.fromkeys((row.job.policy, row.job.memory, row.by) for row in rows):
+        policy, memory, by = who
+        line = [row for row in rows if (row.job.policy, row.job.memory, row.by) == who]
         xs, ys = [row.job.n_arms for row in line], [row.ns_per_pull for row in line]
-        _line(ax, xs, ys, f"UCB-M{_loop(by)}", (_COLOURS[by], DASHES[0]))
+        colour = _RULES.get(policy, _COLOURS[by])
+        look = (colour, DASHES[0 if memory == 2 else 1])
+        _line(ax, xs, ys, f"{_title(policy)}, M = {memory}{_loop(by)}", look)
     label_ends(ax)
     ax.set_xlabel("arms, K")
     ax.set_ylabel("time per pull, ns")
-    ax.set_title("As K grows, linear:K, M = 2", fontsize=10.5)
+    ax.set_title("As K grows, linear:K", fontsize=10.5)
 
 
 _PANELS: dict[str, Callable[[Axes, Sequence[Row]], None]] = {

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from handful.bench.contest import OURS, Row
-from handful.bench.suites import BY_ARMS, BY_HORIZON, LINEAR, PEERS, POWER, TEXTBOOK, C
+from handful.bench.suites import BY_ARMS, BY_HORIZON, LINEAR, MANY_ARMS, PEERS, POWER, TEXTBOOK, C
 
 MILLION = 10**6
 
@@ -80,8 +80,10 @@ def _lines() -> Iterator[tuple[str, float | None, float | None, Chosen, Chosen]]
         yield line, 20.0, None, loop, own
     long, short = (_row(BY_HORIZON, OURS, "ucb1", POWER, 100, T) for T in (10**9, MILLION))
     yield f"time of UCB1, {POWER}, T = 10^9 to that of 10^6", None, 15.0, long, short
-    many, some = (_row(BY_ARMS, OURS, "ucb-m", f"linear:{K}", 2) for K in (10**9, 10**3))
-    yield "time of UCB-M, M = 2, K = 10^9 to that of 10^3", None, 1.25, many, some
+    for policy, memory in MANY_ARMS:
+        many, some = (_row(BY_ARMS, OURS, policy, f"linear:{K}", memory) for K in (10**9, 10**3))
+        line = f"time of {policy}, M = {memory}, K = 10^9 to that of 10^3"
+        yield line, None, 1.25, many, some
     yield (
         "UCB1, K = 10, against the fastest peer's loop or runner", 500.0, None,
         lambda row: row.job.group == PEERS and row.by != OURS and row.documented

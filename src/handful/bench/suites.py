@@ -21,6 +21,8 @@ DEFAULT = ("textbook", "growth")
 
 C, NUMBA = "C loop", "Numba loop"
 LINEAR, POWER = "linear:100", "power:100:0.3"
+MANY_ARMS = (("ucb-m", 2), ("ucb-m", 10), ("ts-m", 2), ("ts-m", 10))
+"""Policies and memories whose time is looked at as K grows; the first beside the C loop."""
 MOST_STORED = 10**7
 """The C loop stores the means and the order of the arms: 16 bytes an arm."""
 
@@ -98,7 +100,9 @@ def contests(suites: Sequence[str], sizes: Sizes) -> int:
     """How many contests these suites hold, for a progress bar; peers count as one."""
     counts = {
         "textbook": len(sizes.memories) + 2,
-        "growth": len(sizes.horizons) * 2 + len(sizes.growing_memories) + len(sizes.arms),
+        "growth": len(sizes.horizons) * 2
+        + len(sizes.growing_memories)
+        + len(sizes.arms) * len(MANY_ARMS),
         "peers": 1,
     }
     return sum(counts[suite] for suite in suites)
@@ -140,15 +144,18 @@ def growth(bench: Bench) -> None:
     def by_memory(policy: str) -> Callable[[int], Job]:
         return lambda M: Job(BY_MEMORY, policy, LINEAR, M, sizes.horizon)
 
-    def by_arms(K: int) -> Job:
-        return Job(BY_ARMS, "ucb-m", f"linear:{K}", 2, sizes.horizon)
+    def by_arms(policy: str, memory: int) -> Callable[[int], Job]:
+        return lambda K: Job(BY_ARMS, policy, f"linear:{K}", memory, sizes.horizon)
 
     for policy, memory in (("ucb1", 100), ("ucb-m", 2)):
         job = by_horizon(policy, memory)
         _grow(bench, "T", sizes.horizons, [(OURS, job), (C, job)])
     rules = [(OURS, by_memory(policy)) for policy in ("ucb-m", "moss-m", "ts-m")]
     _grow(bench, "M", sizes.growing_memories, [*rules, (C, by_memory("ucb-m"))])
-    _grow(bench, "K", sizes.arms, [(OURS, by_arms), (C, by_arms)])
+    for policy, memory in MANY_ARMS:
+        job = by_arms(policy, memory)
+        beside = [(C, job)] if (policy, memory) == MANY_ARMS[0] else []
+        _grow(bench, "K", sizes.arms, [(OURS, job), *beside])
     if bench.c_loop is not None and max(sizes.arms) > MOST_STORED:
         bench.left_out.append(f"{C}: K over {MOST_STORED:g}, since it stores 16 bytes an arm")
 

@@ -44,7 +44,7 @@ class SubPhase(NamedTuple):
 def schedule(K: int, M: int, w: int = 1, j: int = 1) -> Iterator[SubPhase]:
     """All sub-phases in order, from sub-phase j of phase w on."""
     h0 = sub_phases(K, M)
-    b = ENDLESS if M >= K else M * (M + 2) * 2 ** (w - 1)
+    b = ENDLESS if M >= K else M * (M + 2) << (w - 1)
     while True:
         while j <= h0:
             lo = (j - 1) * (M - 1)
@@ -92,7 +92,7 @@ def rounds(K: int, B: float, alpha: float, r: int = 1) -> Iterator[Round]:
         if B == 0.0:
             yield Round(1, ENDLESS, K)
         else:
-            t = B * 2.0**r
+            t = math.ldexp(B, r)
             yield Round(r, int(t), math.ceil(t**alpha))
         r += 1
 

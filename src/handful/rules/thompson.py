@@ -26,7 +26,7 @@ import math
 from collections.abc import MutableSequence, Sequence
 
 from handful.binomial import log_binomial
-from handful.rng import State, beta, positive_uniform, uniform
+from handful.rng import State, beta_from_one, positive_uniform, uniform
 from handful.rules.base import DrawRule
 
 _DEPTH = 2.0
@@ -44,7 +44,7 @@ def trial(reward: float, rng: State) -> float:
 
 def draw(n: int, s: float, rng: State) -> float:
     """A draw from the posterior of an arm's mean."""
-    return beta(1.0 + s, 1.0 + n - s, rng)
+    return beta_from_one(1.0 + s, 1.0 + n - s, rng)
 
 
 def prepare(

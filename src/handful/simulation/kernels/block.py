@@ -63,7 +63,9 @@ class Luck(NamedTuple):
 class Tables(NamedTuple):
     """Growth by t and width by n, how far each is filled, and for which b and m the width is.
 
-    `wholes` is what short sub-phases come to, 0 where it is not known (see `whole`).
+    `wholes` is what short sub-phases come to, 0 where it is not known (see `whole`). Thompson
+    sampling, which has no bonus, keeps tables of posteriors in the room of both factors, where 0 is
+    what is not known (see `few_pulls`).
     """
 
     growths: Floats
@@ -175,8 +177,8 @@ def space(slots: int, lanes: int) -> Space:
             words(2),
         ),
         Tables(
-            np.empty(TABLE + 1),
-            np.empty(TABLE + 1),
+            np.zeros(TABLE + 1),
+            np.zeros(TABLE + 1),
             np.zeros(WHOLES, dtype=np.uint8),
             ints(4),
         ),

@@ -49,7 +49,7 @@ def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
         until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths, _, marks = tables
+        growths, widths, marks = tables.growths, tables.widths, tables.marks
         filled = marks[0]
         for u in range(filled + 1, min(until, TABLE) + 1):
             growths[u] = growth(u, eta)
@@ -90,7 +90,7 @@ def _bonus_block(rule: BonusRule, kin: str, build: Build) -> Callable[..., None]
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths, _, _ = tables
+        growths, widths = tables.growths, tables.widths
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
         best, uniforms, state = scratch.best, scratch.uniforms, scratch.state
         quick = bernoulli and until <= TABLE
@@ -178,7 +178,7 @@ def _bonus_single(rule: BonusRule, kin: str, build: Build) -> Callable[..., None
         until: int, t: int, clock: int, m: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths, _, marks = tables
+        growths, widths, marks = tables.growths, tables.widths, tables.marks
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
         known = marks[1]
         while t < until:
@@ -227,7 +227,7 @@ def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., None]:
         until: int, t: int, clock: int, m: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths, _, marks = tables
+        growths, widths, marks = tables.growths, tables.widths, tables.marks
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
         position, step = luck.rewards
         on_tape = luck.on_tape

@@ -12,7 +12,7 @@ one more success or failure changes P by h over the shape that grows, and h by a
 choice and one for the reward, and one division. What is kept is the chance `q` of the arm that is
 the less likely, the minor. Adding up loses digits when q falls by orders of magnitude; then q is
 summed anew, from h, which keeps its digits: q is the sum over k < c of h(k)/k, terms of one sign
-that soon die out. `anchor` does it when q has left the range [q/2^14, 64 q] of its last anchor.
+that soon die out. `renew` does it when q has left the range [q/2^14, 64 q] of its last sum.
 Relative errors stay below 10^-9 or so, far out (a test goes to 10^7 pulls).
 
 **More arms.** As in `rules.thompson`, for a leader l and a level x that X_l hardly ever falls
@@ -22,6 +22,8 @@ proposal beyond x and the leader none below: the leader is pulled, and nothing w
 the contest of `rules.thompson` decides. The law is exact for any choice of l, x and of bounds G, so
 l and x stay as they are while they serve: a pull of the leader updates f, its density at x, by one
 division, and checks that f is still under the exponential that G stands for.
+
+**Few pulls.** As long as no arm has had many pulls, `few_pulls` looks up what draws decide.
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ import math
 from handful import rng
 from handful.binomial import log_binomial
 from handful.rules import thompson
-from handful.simulation.kernels.block import AHEAD, Luck, Memory, Scratch, Tables
+from handful.simulation.kernels.block import AHEAD, PULLS, Luck, Memory, Scratch, Tables
+from handful.simulation.kernels.few_pulls import pull_by_cells, short_duel
 from handful.simulation.kernels.jit import use
+from handful.simulation.kernels.posteriors import chance
 from handful.simulation.kernels.step import draw_uniforms
 from handful.simulation.kernels.world import Floats, Ints, Words, as_float, as_int, as_word
 
@@ -53,7 +57,9 @@ def duels(
     memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
 ) -> None:  # fmt: skip
     """The segment of two arms; of a single one there is nothing to choose."""
-    if m == 2:
+    if m == 2 and last and t == 0 and until == PULLS:
+        short_duel(L, memory, luck, scratch.best, scratch.uniforms, tables.growths)
+    elif m == 2:
         duel(until, t, L, memory, luck, scratch)
     else:
         for lane in range(L):
@@ -66,6 +72,7 @@ def squeezes(
     memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
 ) -> None:  # fmt: skip
     """The segment of any number of arms."""
+    t = pull_by_cells(until, t, m, memory, luck, scratch.slots, tables.widths)
     squeeze(until, t, m, memory, luck)
 
 
@@ -160,36 +167,6 @@ def renew(lane: int, L: int, memory: Memory, scratch: Scratch) -> None:
     memory.hat[lane] = q
     memory.hat[L + lane] = q * FALL
     memory.wide[L + lane] = min(q * RISE, FLIP)
-
-
-@use
-def chance(a: float, b: float, c: float, d: float, h: float) -> float:
-    """P(Beta(a, b) > Beta(c, d)) for whole numbers, given their h.
-
-    A sum over k = a-1, a-2, ..., 0 of the changes that brought a from 0; or, mirrored, of those
-    that brought d. The terms' ratios fall as k does: the faster series is summed until the rest is
-    below rounding.
-    """
-    if _ratio(d - 2.0, c, b, a) < _ratio(a - 2.0, b, c, d):
-        a, b, c, d = d, c, b, a
-    k = a - 1.0
-    term = h * (k + b + c + d) / ((c + k) * (k + b))
-    total = term
-    while k > 0.0:
-        k -= 1.0
-        term *= _ratio(k, b, c, d)
-        total += term
-        if term < 2.0**-60 * total:
-            break
-    return total
-
-
-@use
-def _ratio(k: float, b: float, c: float, d: float) -> float:
-    """Term k over term k + 1; there is none below 0."""
-    if k < 0.0:
-        return 0.0
-    return (k + b + c + d) * (k + 1.0) / ((c + k) * (k + b))
 
 
 # More arms.

@@ -29,6 +29,7 @@ for _function in (
     rng.tape_word,
     rng.normal,
     rng.beta,
+    rng.beta_from_one,
     rng._ratio,
     rng._beta_bb,
     rng._beta_bc,

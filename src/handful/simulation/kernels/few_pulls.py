@@ -1,0 +1,174 @@
+"""Thompson sampling while arms have few pulls: what their draws decide is looked up.
+
+The exponentials of `thompson` are of use where one arm is far ahead. While all have few pulls, any
+may have the highest draw; but then there are few posteriors, and a table can hold them.
+
+**Two arms, 8 pulls.** The chance that the second arm is pulled, for each record of both.
+
+**More arms.** The posterior of each record is cut into cells of equal chance. A word of random bits
+says in which cells the draws of ten arms are. Mostly one arm's cell lies above all others, and no
+draw is made. Where cells overlap, the draws are made inside them, by rejection.
+"""
+
+from __future__ import annotations
+
+import math
+
+from handful import rng
+from handful.rules import thompson
+from handful.simulation.kernels.block import PULLS, TABLE, Luck, Memory
+from handful.simulation.kernels.jit import use
+from handful.simulation.kernels.posteriors import chance, height, quantiles
+from handful.simulation.kernels.step import draw_uniforms
+from handful.simulation.kernels.world import Floats, Ints, Words, as_float, as_int, as_word
+
+use(thompson._proposal)
+
+BITS = 6
+CELLS = 2**BITS
+"""Cells of equal chance of a posterior."""
+ROW = CELLS + 1
+A_WORD = 64 // BITS
+"""So many arms' cells are in a word."""
+LONGEST = 95
+"""The most pulls of an arm whose posterior is looked up."""
+assert (LONGEST + 1) * (LONGEST + 2) // 2 * ROW <= TABLE
+
+
+@use
+def short_duel(
+    L: int, memory: Memory, luck: Luck, records: Ints, uniforms: Floats, chances: Floats
+) -> None:
+    """A whole sub-phase of two arms in each of L lanes; `chances` is the table.
+
+    It leaves the pulls of each arm behind; nothing else outlives a sub-phase that ends here. A
+    record is four numbers below 8: failures and successes of slot 0, then of slot 1.
+    """
+    if chances[0] == 0.0:
+        for record in range(PULLS**4):
+            chances[record] = chance_of_second(as_word(record))
+    for lane in range(L):
+        records[lane] = 0
+        memory.n[L + lane] = 0
+    draw_uniforms(uniforms, 0, PULLS * L, L, luck.choices)
+    for start in range(0, PULLS * L, L):
+        for lane in range(L):
+            # Whom, and whether it wins: one number falls into one of four parts of [0, 1).
+            record = as_word(records[lane])
+            u = uniforms[start + lane]
+            q = chances[record]
+            slot = as_word(u < q)
+            wins_1 = as_word(u < q * memory.mus[L + lane])
+            wins_0 = as_word(u < q + (1.0 - q) * memory.mus[lane])
+            won = wins_1 ^ slot ^ wins_0
+            shift = as_word(3) * (slot + slot + won)
+            records[lane] = as_int(record + (as_word(1) << shift))
+            memory.n[L + lane] += as_int(slot)
+    for lane in range(L):
+        memory.n[lane] = PULLS - memory.n[L + lane]
+
+
+@use
+def chance_of_second(record: int) -> float:
+    """That the draw of slot 1 is the higher."""
+    most = as_word(PULLS - 1)
+    b = 1.0 + (record & most)
+    a = 1.0 + (record >> as_word(3) & most)
+    d = 1.0 + (record >> as_word(6) & most)
+    c = 1.0 + (record >> as_word(9) & most)
+    return chance(c, d, a, b, height(c, d, a, b))
+
+
+@use
+def pull_by_cells(
+    until: int, t: int, m: int, memory: Memory, luck: Luck, rows: Ints, cells: Floats
+) -> int:
+    """Pulls of one run, t to until - 1, or for as long as no arm has more than `LONGEST`.
+
+    `cells` is the table; `rows` is overwritten, with where in it each slot's posterior stands.
+    """
+    n, s, mus, lows, highs = memory.n, memory.s, memory.mus, memory.hat, memory.wide
+    for i in range(m):
+        if n[i] > LONGEST:
+            return t
+        rows[i] = row(n[i], s[i], cells)
+    while t < until:
+        floor = 0.0
+        for first in range(0, m, A_WORD):
+            word = rng.next_word(luck.choices)
+            for slot in range(first, min(first + A_WORD, m)):
+                i = as_word(slot)
+                at = as_word(rows[i]) + (word & as_word(CELLS - 1))
+                word >>= as_word(BITS)
+                low = cells[at]
+                lows[i] = low
+                highs[i] = cells[at + as_word(1)]
+                floor = max(floor, low)
+        # If a single cell reaches above the floor, the sum of slots is that slot.
+        above = best = 0
+        for i in range(m):
+            above += as_int(highs[i] > floor)
+            best += i * as_int(highs[i] > floor)
+        if above > 1:
+            best = highest(n, s, m, lows, highs, floor, luck.choices)
+        n[best] += 1
+        s[best] += as_float(rng.uniform(luck.rewards) < mus[best])
+        t += 1
+        if n[best] > LONGEST:
+            return t
+        rows[best] = row(n[best], s[best], cells)
+    return t
+
+
+@use
+def row(n: int, s: float, cells: Floats) -> int:
+    """Where the cells of a record begin; made when first asked for."""
+    at: int = (n * (n + 1) // 2 + as_int(s)) * ROW
+    if cells[at + CELLS] == 0.0:
+        quantiles(n, s, CELLS, cells[at : at + ROW])
+    return at
+
+
+@use
+def highest(
+    n: Floats, s: Floats, m: int, lows: Floats, highs: Floats, floor: float, state: Words
+) -> int:
+    """The slot with the highest draw, given the cells; some draw is no less than `floor`."""
+    best = 0
+    for i in range(m):
+        if highs[i] > floor:
+            x = draw_within(n[i], s[i], lows[i], highs[i], state)
+            if x >= floor:
+                floor = x
+                best = i
+    return best
+
+
+@use
+def draw_within(n: int, s: float, low: float, high: float, state: Words) -> float:
+    """A draw from the posterior that is known to be between low and high.
+
+    The outermost cells are long: there the proposals are those of `rules.thompson`.
+    """
+    if high == 1.0 and n * low - s > low:
+        while True:
+            x = thompson._proposal(n, s, low, state)
+            if x >= 0.0:
+                return x
+    if low == 0.0 and s - n * high > 1.0 - high:
+        while True:
+            x = thompson._proposal(n, n - s, 1.0 - high, state)
+            if x >= 0.0:
+                return 1.0 - x
+    mode = min(max(low, s / n), high) if n > 0 else low
+    while True:
+        x = low + (high - low) * rng.uniform(state)
+        if not low < x < high:
+            continue
+        log_ratio = 0.0
+        if s > 0.0:
+            log_ratio += s * math.log(x / mode)
+        if s < n:
+            log_ratio += (n - s) * math.log((1.0 - x) / (1.0 - mode))
+        if math.log(rng.positive_uniform(state)) <= log_ratio:
+            return x

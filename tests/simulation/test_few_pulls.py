@@ -1,0 +1,211 @@
+"""Thompson sampling by tables, while arms have few pulls: the tables, the law of the choices."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from handful.rng import stream
+from handful.simulation.kernels import few_pulls, posteriors
+from handful.simulation.kernels.block import PULLS, Luck, Memory, Scratch, Space, Tables, space
+from handful.simulation.kernels.few_pulls import CELLS, LONGEST
+from handful.simulation.kernels.jit import family, kernel
+from handful.simulation.kernels.lanes import WIDTH
+from tests.fit import follows
+from tests.posteriors import Record, win_chances, wins_fit
+from tests.simulation.test_thompson import exact_chance, exact_h
+
+
+def room_for(m: int, lanes: int, seed: int) -> tuple[Space, Luck]:
+    room = space(m, lanes)
+    for lane in range(lanes):
+        for words, name in ((room.choices, "choices"), (room.rewards, "rewards")):
+            words[lane], words[lanes + lane] = stream(name, seed, lane)
+    return room, Luck(room.choices, room.rewards, room.tape, False, 0, 0.0)
+
+
+# Two arms.
+
+
+def records() -> list[tuple[int, int, int, int]]:
+    """Failures and successes of two arms, fewer than 8 in all."""
+    few = range(PULLS)
+    return [
+        (f0, s0, f1, s1)
+        for f0 in few for s0 in few for f1 in few for s1 in few
+        if f0 + s0 + f1 + s1 < PULLS
+    ]  # fmt: skip
+
+
+def test_the_chance_of_the_second_arm_for_every_record() -> None:
+    assert len(records()) == 330
+    for f0, s0, f1, s1 in records():
+        packed: Any = np.uint64(f0 + 8 * s0 + 64 * f1 + 512 * s1)
+        exact = exact_chance(1 + s1, 1 + f1, 1 + s0, 1 + f0)
+        assert few_pulls.chance_of_second(packed) == pytest.approx(float(exact), rel=1e-13)
+
+
+@pytest.mark.parametrize("shapes", [(1, 1, 1, 1), (8, 1, 1, 8), (3, 5, 2, 4), (1, 9, 7, 2)])
+def test_the_height_of_small_shapes(shapes: tuple[int, int, int, int]) -> None:
+    assert posteriors.height(*shapes) == pytest.approx(float(exact_h(*shapes)), rel=1e-14)
+
+
+def pulls_of_second(mu0: float, mu1: float) -> list[float]:
+    """The chances of 0, ..., 8 pulls of the second arm, record by record."""
+    now: dict[tuple[int, int, int, int], float] = {(0, 0, 0, 0): 1.0}
+    for _ in range(PULLS):
+        later: dict[tuple[int, int, int, int], float] = defaultdict(float)
+        for (f0, s0, f1, s1), weight in now.items():
+            q = float(exact_chance(1 + s1, 1 + f1, 1 + s0, 1 + f0))
+            later[f0, s0 + 1, f1, s1] += weight * (1 - q) * mu0
+            later[f0 + 1, s0, f1, s1] += weight * (1 - q) * (1 - mu0)
+            later[f0, s0, f1, s1 + 1] += weight * q * mu1
+            later[f0, s0, f1 + 1, s1] += weight * q * (1 - mu1)
+        now = later
+    chances = [0.0] * (PULLS + 1)
+    for (_, _, f1, s1), weight in now.items():
+        chances[f1 + s1] += weight
+    return chances
+
+
+def count_duels(
+    reps: int, memory: Memory, luck: Luck, scratch: Scratch, tables: Tables, counts: Any
+) -> None:
+    for _ in range(reps):
+        few_pulls.short_duel(WIDTH, memory, luck, scratch.best, scratch.uniforms, tables.growths)
+        for lane in range(WIDTH):
+            counts[memory.n[WIDTH + lane]] += 1
+
+
+quick_duels = kernel(count_duels, family("test", "short_duels", count_duels))
+MEANS = [(0.5, 0.5), (0.9, 0.2), (0.3, 0.7), (0.0, 1.0), (1.0, 1.0), (0.01, 0.0)]
+
+
+def short_duels(mu0: float, mu1: float, wrong: float = 1.0) -> list[int]:
+    room, luck = room_for(2, WIDTH, 1)
+    room.memory.mus[:WIDTH] = mu0
+    room.memory.mus[WIDTH:] = mu1
+    counts = np.zeros(PULLS + 1, dtype=np.int64)
+    quick_duels(1, room.memory, luck, room.scratch, room.tables, counts)
+    room.tables.growths[:] *= wrong
+    quick_duels(20_000, room.memory, luck, room.scratch, room.tables, counts)
+    assert (room.memory.n[:WIDTH] + room.memory.n[WIDTH:] == PULLS).all()
+    return [int(count) for count in counts]
+
+
+@pytest.mark.parametrize(("mu0", "mu1"), MEANS)
+def test_a_sub_phase_of_eight_pulls_has_the_law_of_its_records(mu0: float, mu1: float) -> None:
+    assert wins_fit(short_duels(mu0, mu1), pulls_of_second(mu0, mu1))
+
+
+def test_chances_that_are_one_percent_off_would_be_seen() -> None:
+    assert not wins_fit(short_duels(0.5, 0.5, wrong=1.01), pulls_of_second(0.5, 0.5))
+
+
+# More arms.
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 20, 50, LONGEST])
+def test_cells_have_equal_chances(n: int) -> None:
+    for s in sorted({0, 1, n // 3, n // 2, n - 1, n} & set(range(n + 1))):
+        edges = np.zeros(CELLS + 1)
+        posteriors.quantiles(n, float(s), CELLS, edges)
+        assert (np.diff(edges) > 0).all()
+        chances = np.diff(stats.beta(1 + s, 1 + n - s).cdf(edges))
+        assert chances == pytest.approx(np.full(CELLS, 1 / CELLS), rel=1e-11)
+
+
+SHAPES = [(0, 0), (1, 0), (1, 1), (6, 2), (40, 0), (40, 40), (60, 30), (95, 1), (95, 94)]
+
+
+@pytest.mark.parametrize(("n", "s"), SHAPES)
+def test_draws_within_cells_are_draws_of_the_posterior(n: int, s: int) -> None:
+    law = stats.beta(1 + s, 1 + n - s)
+    edges = np.zeros(CELLS + 1)
+    posteriors.quantiles(n, float(s), CELLS, edges)
+    state = stream("within", n, s)
+    for cell in (0, 1, CELLS // 2, CELLS - 2, CELLS - 1):
+        low, high = edges[cell], edges[cell + 1]
+        sample = [few_pulls.draw_within(n, float(s), low, high, state) for _ in range(2000)]
+        assert low <= min(sample)
+        assert max(sample) <= high
+        # Where in its cell, by mass: uniform.
+        assert follows([CELLS * float(law.cdf(x)) - cell for x in sample], stats.uniform.cdf)
+
+
+def small_record(index: int) -> Record:
+    """Few pulls each, of 2 to 30 arms, fewer than a word is for or more."""
+    dice = random.Random(index)
+    m = dice.choice([2, 3, 5, 10, 11, 30])
+    most = dice.choice([3, 20, LONGEST])
+    pulls = [dice.randint(0, most) for _ in range(m)]
+    chances = [dice.random() for _ in range(m)]
+    sums = [
+        float(sum(dice.random() < p for _ in range(n))) for n, p in zip(pulls, chances, strict=True)
+    ]
+    return pulls, sums
+
+
+def count_picks(
+    picks: int, m: int, n: Any, s: Any, memory: Memory, luck: Luck, scratch: Scratch,
+    tables: Tables, wins: Any,
+) -> None:  # fmt: skip
+    for _ in range(picks):
+        for i in range(m):
+            memory.n[i] = n[i]
+            memory.s[i] = s[i]
+        few_pulls.pull_by_cells(1, 0, m, memory, luck, scratch.slots, tables.widths)
+        for i in range(m):
+            if memory.n[i] > n[i]:
+                wins[i] += 1
+
+
+quick_count = kernel(count_picks, family("test", "picks_by_cells", count_picks))
+
+
+def picked(record: Record, picks: int, count: Any) -> list[int]:
+    pulls, sums = record
+    m = len(pulls)
+    room, luck = room_for(m, 1, sum(pulls))
+    room.memory.mus[:] = 0.5
+    wins = np.zeros(m, dtype=np.int64)
+    with np.errstate(over="ignore"):
+        count(
+            picks, m, np.array(pulls), np.array(sums), room.memory, luck, room.scratch,
+            room.tables, wins,
+        )  # fmt: skip
+    return [int(w) for w in wins]
+
+
+@pytest.mark.parametrize("index", range(40))
+def test_an_arm_is_pulled_with_the_chance_that_its_draw_is_the_highest(index: int) -> None:
+    record = small_record(index)
+    assert wins_fit(picked(record, 200_000, quick_count), win_chances(*record)), record
+
+
+CLOSE: Record = ([40, 30, 20], [24.0, 17.0, 10.0])
+
+
+def test_the_same_in_python() -> None:
+    assert wins_fit(picked(CLOSE, 10_000, count_picks), win_chances(*CLOSE))
+
+
+def test_cells_of_other_records_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_one_failure_more(n: int, s: float, cells: int, out: Any) -> None:
+        posteriors.quantiles(n + 1, s, cells, out)
+
+    monkeypatch.setattr(few_pulls, "quantiles", of_one_failure_more)
+    assert not wins_fit(picked(CLOSE, 10_000, count_picks), win_chances(*CLOSE))
+
+
+def test_draws_that_ignore_their_cells_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    record: Record = ([60] * 5 + [2] * 5, [59.0] * 5 + [1.0] * 5)
+    right = win_chances(*record)
+    assert wins_fit(picked(record, 10_000, count_picks), right)
+    monkeypatch.setattr(few_pulls, "draw_within", lambda n, s, low, high, state: high)
+    assert not wins_fit(picked(record, 10_000, count_picks), right)
