@@ -16,7 +16,7 @@ from handful.simulation.kernels.block import PULLS, Luck, Memory, Scratch, Space
 from handful.simulation.kernels.few_pulls import CELLS, LONGEST
 from handful.simulation.kernels.jit import family, kernel
 from handful.simulation.kernels.lanes import WIDTH
-from tests.fit import follows
+from tests.fit import LEVEL, follows
 from tests.posteriors import Record, win_chances, wins_fit
 from tests.simulation.test_thompson import exact_chance, exact_h
 
@@ -186,6 +186,59 @@ def picked(record: Record, picks: int, count: Any) -> list[int]:
 def test_an_arm_is_pulled_with_the_chance_that_its_draw_is_the_highest(index: int) -> None:
     record = small_record(index)
     assert wins_fit(picked(record, 200_000, quick_count), win_chances(*record)), record
+
+
+def play(
+    plays: int, until: int, m: int, memory: Memory, luck: Luck, rows: Any, cells: Any, out: Any
+) -> None:
+    for k in range(plays):
+        for i in range(m):
+            memory.n[i] = 0
+            memory.s[i] = 0.0
+        out[k, 2 * m] = few_pulls.pull_by_cells(until, 0, m, memory, luck, rows, cells)
+        for i in range(m):
+            out[k, i] = memory.n[i]
+            out[k, m + i] = memory.s[i]
+
+
+quick_play = kernel(play, family("test", "play_by_cells", play))
+
+
+def played(mus: list[float], until: int, plays: int) -> np.ndarray[Any, Any]:
+    """Pulls and successes of each arm after so many pulls, and the number of those, by cells."""
+    m = len(mus)
+    room, luck = room_for(m, 1, until)
+    room.memory.mus[:] = mus
+    out = np.zeros((plays, 2 * m + 1))
+    quick_play(
+        plays, until, m, room.memory, luck, room.scratch.slots, room.tables.widths, out
+    )  # fmt: skip
+    return out
+
+
+@pytest.mark.parametrize(
+    ("mus", "until"), [([0.2, 0.5, 0.8], 60), ([0.5] * 11, 90), ([0.05, 0.0, 1.0, 0.9], 40)]
+)
+def test_many_pulls_have_the_law_of_plain_draws(mus: list[float], until: int) -> None:
+    plays, m = 4000, len(mus)
+    ours = played(mus, until, plays)
+    assert (ours[:, 2 * m] == until).all()
+    plain = np.random.default_rng(until)
+    n, s = np.zeros((plays, m), dtype=np.int64), np.zeros((plays, m), dtype=np.int64)
+    every = np.arange(plays)
+    for _ in range(until):
+        best = plain.beta(1 + s, 1 + n - s).argmax(axis=1)
+        n[every, best] += 1
+        s[every, best] += plain.random(plays) < np.array(mus)[best]
+    for i in range(m):
+        assert stats.ks_2samp(ours[:, i], n[:, i]).pvalue > LEVEL
+        assert stats.ks_2samp(ours[:, m + i], s[:, i]).pvalue > LEVEL
+
+
+def test_it_stops_when_an_arm_has_had_too_many_pulls() -> None:
+    ours = played([0.9, 0.1, 0.1], 10 * LONGEST, 200)
+    assert (ours[:, :3].max(axis=1) == LONGEST + 1).all()
+    assert (ours[:, 6] == ours[:, :3].sum(axis=1)).all()
 
 
 CLOSE: Record = ([40, 30, 20], [24.0, 17.0, 10.0])

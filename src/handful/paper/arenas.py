@@ -201,11 +201,20 @@ class Leaderboard:
 def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
     """The cell of an entry on an arena.
 
-    Horizons beyond 10^6 have one run in ten. So have all but ours where rewards are not Bernoulli:
-    no pull can be skipped there, and each takes a draw of its law.
+    One run in ten where a run is slow to simulate: horizons beyond 10^6; rewards that are not
+    Bernoulli, for all but ours, since each takes a draw of its law; and, beyond the paper's own
+    instances, other rules in its schedule and policies that keep every arm, but for the reference.
     """
     policy = entry.policy.format(a=arena.a, b=arena.b)
-    slow = arena in LAWS and entry.policy != OURS
-    if slow or arena.horizon > 10**6:
+    slow = (
+        arena.horizon > 10**6
+        or (arena in LAWS and entry.policy != OURS)
+        or (
+            arena not in (*FINITE, *ENDLESS)
+            and entry.family in (RULES, UNBOUNDED)
+            and entry.policy != REFERENCE
+        )
+    )
+    if slow:
         runs = max(1, runs // FEWER)
     return cell(policy, arena.instance, entry.memory, arena.horizon, runs, seed)

@@ -47,11 +47,11 @@ _WORTH_A_VECTOR = 6
 def warm_up(cell: Cell, skipping: bool = False) -> None:
     """Compile the cell's kernel, or load it, and check its first pulls against a slow twin.
 
-    The check costs some milliseconds. It is there because a wrong kernel is silent: a rule of
-    one's own may mean something else in Numba than in Python. The twin is the policy itself or, for
-    a skipping kernel, which makes other choices, its own source run by Python. A block of runs is
-    compared with a run alone. Only the first pulls are seen; what differs later, such as a whole
-    number that overflows, is for `--engine python` to find.
+    The check costs milliseconds, some hundred at most. It is there because a wrong kernel is
+    silent: a rule of one's own may mean something else in Numba than in Python. The twin is the
+    policy itself or, for a skipping kernel, which makes other choices, its own source run by
+    Python. A block of runs is compared with a run alone. Only the first pulls are seen; what
+    differs later, such as a whole number that overflows, is for `--engine python` to find.
     """
     if issubclass(cell.policy, PhasedPolicy):
         rule = cell.policy.rule

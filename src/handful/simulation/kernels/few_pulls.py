@@ -70,12 +70,14 @@ def short_duel(
 
 @use
 def chance_of_second(record: int) -> float:
-    """That the draw of slot 1 is the higher."""
+    """That the draw of slot 1 is the higher; 0 if the record is of a whole sub-phase or more."""
     most = as_word(PULLS - 1)
     b = 1.0 + (record & most)
     a = 1.0 + (record >> as_word(3) & most)
     d = 1.0 + (record >> as_word(6) & most)
     c = 1.0 + (record >> as_word(9) & most)
+    if a + b + c + d >= PULLS + 4:
+        return 0.0
     return chance(c, d, a, b, height(c, d, a, b))
 
 
@@ -131,7 +133,7 @@ def row(n: int, s: float, cells: Floats) -> int:
 
 @use
 def highest(
-    n: Floats, s: Floats, m: int, lows: Floats, highs: Floats, floor: float, state: Words
+    n: Ints, s: Floats, m: int, lows: Floats, highs: Floats, floor: float, state: Words
 ) -> int:
     """The slot with the highest draw, given the cells; some draw is no less than `floor`."""
     best = 0
