@@ -203,18 +203,14 @@ def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
 
     One run in ten where a run is slow to simulate: horizons beyond 10^6; rewards that are not
     Bernoulli, for all but ours, since each takes a draw of its law; and, beyond the paper's own
-    instances, other rules in its schedule and policies that keep every arm, but for the reference.
+    instances, other rules in its schedule and policies that keep every arm.
     """
     policy = entry.policy.format(a=arena.a, b=arena.b)
-    slow = (
+    ours, harder = entry.policy == OURS, arena not in (*FINITE, *ENDLESS)
+    if (
         arena.horizon > 10**6
-        or (arena in LAWS and entry.policy != OURS)
-        or (
-            arena not in (*FINITE, *ENDLESS)
-            and entry.family in (RULES, UNBOUNDED)
-            and entry.policy != REFERENCE
-        )
-    )
-    if slow:
+        or (arena in LAWS and not ours)
+        or (harder and entry.family in (RULES, UNBOUNDED))
+    ):
         runs = max(1, runs // FEWER)
     return cell(policy, arena.instance, entry.memory, arena.horizon, runs, seed)
