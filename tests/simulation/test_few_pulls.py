@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import betainc
 
 from handful.rng import stream
 from handful.simulation.kernels import few_pulls, posteriors
-from handful.simulation.kernels.block import PULLS, Luck, Memory, Scratch, Space, Tables, space
+from handful.simulation.kernels.block import PULLS, Luck, Memory, Scratch, Space, space
 from handful.simulation.kernels.few_pulls import CELLS, LONGEST
 from handful.simulation.kernels.jit import family, kernel
 from handful.simulation.kernels.lanes import WIDTH
@@ -44,10 +45,11 @@ def records() -> list[tuple[int, int, int, int]]:
 
 def test_the_chance_of_the_second_arm_for_every_record() -> None:
     assert len(records()) == 330
+    assert (few_pulls.chance_table() > 0).sum() == 330
     for f0, s0, f1, s1 in records():
-        packed: Any = np.uint64(f0 + 8 * s0 + 64 * f1 + 512 * s1)
         exact = exact_chance(1 + s1, 1 + f1, 1 + s0, 1 + f0)
-        assert few_pulls.chance_of_second(packed) == pytest.approx(float(exact), rel=1e-13)
+        kept = few_pulls.chance_table()[f0 + 8 * s0 + 64 * f1 + 512 * s1]
+        assert kept == pytest.approx(float(exact), rel=1e-13)
 
 
 @pytest.mark.parametrize("shapes", [(1, 1, 1, 1), (8, 1, 1, 8), (3, 5, 2, 4), (1, 9, 7, 2)])
@@ -74,10 +76,10 @@ def pulls_of_second(mu0: float, mu1: float) -> list[float]:
 
 
 def count_duels(
-    reps: int, memory: Memory, luck: Luck, scratch: Scratch, tables: Tables, counts: Any
+    reps: int, memory: Memory, luck: Luck, scratch: Scratch, chances: Any, counts: Any
 ) -> None:
     for _ in range(reps):
-        few_pulls.short_duel(WIDTH, memory, luck, scratch.best, scratch.uniforms, tables.growths)
+        few_pulls.short_duel(WIDTH, memory, luck, scratch.best, scratch.uniforms, chances)
         for lane in range(WIDTH):
             counts[memory.n[WIDTH + lane]] += 1
 
@@ -91,9 +93,8 @@ def short_duels(mu0: float, mu1: float, wrong: float = 1.0) -> list[int]:
     room.memory.mus[:WIDTH] = mu0
     room.memory.mus[WIDTH:] = mu1
     counts = np.zeros(PULLS + 1, dtype=np.int64)
-    quick_duels(1, room.memory, luck, room.scratch, room.tables, counts)
-    room.tables.growths[:] *= wrong
-    quick_duels(20_000, room.memory, luck, room.scratch, room.tables, counts)
+    chances = wrong * few_pulls.chance_table()
+    quick_duels(20_000, room.memory, luck, room.scratch, chances, counts)
     assert (room.memory.n[:WIDTH] + room.memory.n[WIDTH:] == PULLS).all()
     return [int(count) for count in counts]
 
@@ -110,14 +111,19 @@ def test_chances_that_are_one_percent_off_would_be_seen() -> None:
 # More arms.
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 20, 50, LONGEST])
-def test_cells_have_equal_chances(n: int) -> None:
-    for s in sorted({0, 1, n // 3, n // 2, n - 1, n} & set(range(n + 1))):
-        edges = np.zeros(CELLS + 1)
-        posteriors.quantiles(n, float(s), CELLS, edges)
-        assert (np.diff(edges) > 0).all()
-        chances = np.diff(stats.beta(1 + s, 1 + n - s).cdf(edges))
-        assert chances == pytest.approx(np.full(CELLS, 1 / CELLS), rel=1e-11)
+def edges_of(n: int, s: int) -> np.ndarray[Any, Any]:
+    rows = few_pulls.cell_table().reshape(-1, CELLS + 1)
+    edges: np.ndarray[Any, Any] = rows[n * (n + 1) // 2 + s]
+    return edges
+
+
+def test_cells_have_equal_chances() -> None:
+    for n in range(LONGEST + 1):
+        for s in range(n + 1):
+            edges = edges_of(n, s)
+            assert (np.diff(edges) > 0).all()
+            chances = np.diff(betainc(1 + s, 1 + n - s, edges))
+            assert chances == pytest.approx(np.full(CELLS, 1 / CELLS), rel=1e-11)
 
 
 SHAPES = [(0, 0), (1, 0), (1, 1), (6, 2), (40, 0), (40, 40), (60, 30), (95, 1), (95, 94)]
@@ -126,8 +132,7 @@ SHAPES = [(0, 0), (1, 0), (1, 1), (6, 2), (40, 0), (40, 40), (60, 30), (95, 1), 
 @pytest.mark.parametrize(("n", "s"), SHAPES)
 def test_draws_within_cells_are_draws_of_the_posterior(n: int, s: int) -> None:
     law = stats.beta(1 + s, 1 + n - s)
-    edges = np.zeros(CELLS + 1)
-    posteriors.quantiles(n, float(s), CELLS, edges)
+    edges = edges_of(n, s)
     state = stream("within", n, s)
     for cell in (0, 1, CELLS // 2, CELLS - 2, CELLS - 1):
         low, high = edges[cell], edges[cell + 1]
@@ -152,14 +157,14 @@ def small_record(index: int) -> Record:
 
 
 def count_picks(
-    picks: int, m: int, n: Any, s: Any, memory: Memory, luck: Luck, scratch: Scratch,
-    tables: Tables, wins: Any,
+    picks: int, m: int, n: Any, s: Any, memory: Memory, luck: Luck, rows: Any, cells: Any,
+    wins: Any,
 ) -> None:  # fmt: skip
     for _ in range(picks):
         for i in range(m):
             memory.n[i] = n[i]
             memory.s[i] = s[i]
-        few_pulls.pull_by_cells(1, 0, m, memory, luck, scratch.slots, tables.widths)
+        few_pulls.pull_by_cells(1, 0, m, memory, luck, rows, cells)
         for i in range(m):
             if memory.n[i] > n[i]:
                 wins[i] += 1
@@ -168,16 +173,17 @@ def count_picks(
 quick_count = kernel(count_picks, family("test", "picks_by_cells", count_picks))
 
 
-def picked(record: Record, picks: int, count: Any) -> list[int]:
+def picked(record: Record, picks: int, count: Any, cells: Any = None) -> list[int]:
     pulls, sums = record
+    cells = few_pulls.cell_table() if cells is None else cells
     m = len(pulls)
     room, luck = room_for(m, 1, sum(pulls))
     room.memory.mus[:] = 0.5
     wins = np.zeros(m, dtype=np.int64)
     with np.errstate(over="ignore"):
         count(
-            picks, m, np.array(pulls), np.array(sums), room.memory, luck, room.scratch,
-            room.tables, wins,
+            picks, m, np.array(pulls), np.array(sums), room.memory, luck, room.scratch.slots,
+            cells, wins,
         )  # fmt: skip
     return [int(w) for w in wins]
 
@@ -210,9 +216,8 @@ def played(mus: list[float], until: int, plays: int) -> np.ndarray[Any, Any]:
     room, luck = room_for(m, 1, until)
     room.memory.mus[:] = mus
     out = np.zeros((plays, 2 * m + 1))
-    quick_play(
-        plays, until, m, room.memory, luck, room.scratch.slots, room.tables.widths, out
-    )  # fmt: skip
+    rows, cells = room.scratch.slots, few_pulls.cell_table()
+    quick_play(plays, until, m, room.memory, luck, rows, cells, out)
     return out
 
 
@@ -248,12 +253,12 @@ def test_the_same_in_python() -> None:
     assert wins_fit(picked(CLOSE, 10_000, count_picks), win_chances(*CLOSE))
 
 
-def test_cells_of_other_records_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def of_one_failure_more(n: int, s: float, cells: int, out: Any) -> None:
-        posteriors.quantiles(n + 1, s, cells, out)
-
-    monkeypatch.setattr(few_pulls, "quantiles", of_one_failure_more)
-    assert not wins_fit(picked(CLOSE, 10_000, count_picks), win_chances(*CLOSE))
+def test_cells_of_other_records_would_be_seen() -> None:
+    n, s = np.tril_indices(LONGEST + 1)
+    of_one_failure_more = posteriors.quantiles(n + 1, s, CELLS).ravel()
+    assert not wins_fit(
+        picked(CLOSE, 10_000, count_picks, of_one_failure_more), win_chances(*CLOSE)
+    )
 
 
 def test_draws_that_ignore_their_cells_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

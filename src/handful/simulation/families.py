@@ -82,7 +82,8 @@ class Phases(Family):
     def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
         """With memory and tables for a block."""
         world = World.of(cell.instance)
-        mine = space(self.slots(cell), lanes)
+        slots = self.slots(cell)
+        mine = segments.with_tables(_phased(cell).rule, slots, space(slots, lanes))
         told = (cell.memory, cell.eta, cell.told_horizon, *round_shape(cell), world)
         return lambda block, batch: kernel(*block, *told, batch, mine)
 

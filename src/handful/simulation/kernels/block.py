@@ -64,8 +64,8 @@ class Tables(NamedTuple):
     """Growth by t and width by n, how far each is filled, and for which b and m the width is.
 
     `wholes` is what short sub-phases come to, 0 where it is not known (see `whole`). Thompson
-    sampling, which has no bonus, keeps tables of posteriors in the room of both factors, where 0 is
-    what is not known (see `few_pulls`).
+    sampling, which has no bonus, finds tables of posteriors in place of its factors: of chances for
+    the growth, of cells for the width (see `few_pulls`).
     """
 
     growths: Floats
@@ -177,8 +177,8 @@ def space(slots: int, lanes: int) -> Space:
             words(2),
         ),
         Tables(
-            np.zeros(TABLE + 1),
-            np.zeros(TABLE + 1),
+            np.empty(TABLE + 1),
+            np.empty(TABLE + 1),
             np.zeros(WHOLES, dtype=np.uint8),
             ints(4),
         ),

@@ -13,10 +13,14 @@ draw is made. Where cells overlap, the draws are made inside them, by rejection.
 from __future__ import annotations
 
 import math
+from functools import cache
+from itertools import product
+
+import numpy as np
 
 from handful import rng
 from handful.rules import thompson
-from handful.simulation.kernels.block import PULLS, TABLE, Luck, Memory
+from handful.simulation.kernels.block import PULLS, Luck, Memory
 from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.posteriors import chance, height, quantiles
 from handful.simulation.kernels.step import draw_uniforms
@@ -32,21 +36,17 @@ A_WORD = 64 // BITS
 """So many arms' cells are in a word."""
 LONGEST = 95
 """The most pulls of an arm whose posterior is looked up."""
-assert (LONGEST + 1) * (LONGEST + 2) // 2 * ROW <= TABLE
 
 
 @use
 def short_duel(
     L: int, memory: Memory, luck: Luck, records: Ints, uniforms: Floats, chances: Floats
 ) -> None:
-    """A whole sub-phase of two arms in each of L lanes; `chances` is the table.
+    """A whole sub-phase of two arms in each of L lanes; `chances` is `chance_table`.
 
     It leaves the pulls of each arm behind; nothing else outlives a sub-phase that ends here. A
     record is four numbers below 8: failures and successes of slot 0, then of slot 1.
     """
-    if chances[0] == 0.0:
-        for record in range(PULLS**4):
-            chances[record] = chance_of_second(as_word(record))
     for lane in range(L):
         records[lane] = 0
         memory.n[L + lane] = 0
@@ -68,17 +68,22 @@ def short_duel(
         memory.n[lane] = PULLS - memory.n[L + lane]
 
 
-@use
-def chance_of_second(record: int) -> float:
-    """That the draw of slot 1 is the higher; 0 if the record is of a whole sub-phase or more."""
-    most = as_word(PULLS - 1)
-    b = 1.0 + (record & most)
-    a = 1.0 + (record >> as_word(3) & most)
-    d = 1.0 + (record >> as_word(6) & most)
-    c = 1.0 + (record >> as_word(9) & most)
-    if a + b + c + d >= PULLS + 4:
-        return 0.0
-    return chance(c, d, a, b, height(c, d, a, b))
+@cache
+def chance_table() -> Floats:
+    """That the draw of slot 1 is the higher, for each record of fewer than 8 pulls."""
+    chances = np.zeros(PULLS**4)
+    for place, (s1, f1, s0, f0) in enumerate(product(range(PULLS), repeat=4)):
+        if s1 + f1 + s0 + f0 < PULLS:
+            shapes = (1.0 + s1, 1.0 + f1, 1.0 + s0, 1.0 + f0)
+            chances[place] = chance(*shapes, height(*shapes))
+    return chances
+
+
+@cache
+def cell_table() -> Floats:
+    """The bounds of the cells of each record, by n and then by s."""
+    n, s = np.tril_indices(LONGEST + 1)
+    return quantiles(n, s, CELLS).ravel()
 
 
 @use
@@ -87,13 +92,13 @@ def pull_by_cells(
 ) -> int:
     """Pulls of one run, t to until - 1, or for as long as no arm has more than `LONGEST`.
 
-    `cells` is the table; `rows` is overwritten, with where in it each slot's posterior stands.
+    `cells` is `cell_table`; `rows` is overwritten, with where in it each slot's posterior stands.
     """
     n, s, mus, lows, highs = memory.n, memory.s, memory.mus, memory.hat, memory.wide
     for i in range(m):
         if n[i] > LONGEST:
             return t
-        rows[i] = row(n[i], s[i], cells)
+        rows[i] = (n[i] * (n[i] + 1) // 2 + as_int(s[i])) * ROW
     while t < until:
         floor = 0.0
         for first in range(0, m, A_WORD):
@@ -113,22 +118,14 @@ def pull_by_cells(
             best += i * as_int(highs[i] > floor)
         if above > 1:
             best = highest(n, s, m, lows, highs, floor, luck.choices)
+        won = as_int(rng.uniform(luck.rewards) < mus[best])
         n[best] += 1
-        s[best] += as_float(rng.uniform(luck.rewards) < mus[best])
+        s[best] += as_float(won)
+        rows[best] += (n[best] + won) * ROW
         t += 1
         if n[best] > LONGEST:
             return t
-        rows[best] = row(n[best], s[best], cells)
     return t
-
-
-@use
-def row(n: int, s: float, cells: Floats) -> int:
-    """Where the cells of a record begin; made when first asked for."""
-    at: int = (n * (n + 1) // 2 + as_int(s)) * ROW
-    if cells[at + CELLS] == 0.0:
-        quantiles(n, s, CELLS, cells[at : at + ROW])
-    return at
 
 
 @use
@@ -152,16 +149,15 @@ def draw_within(n: int, s: float, low: float, high: float, state: Words) -> floa
 
     The outermost cells are long: there the proposals are those of `rules.thompson`.
     """
-    if high == 1.0 and n * low - s > low:
-        while True:
-            x = thompson._proposal(n, s, low, state)
-            if x >= 0.0:
-                return x
-    if low == 0.0 and s - n * high > 1.0 - high:
-        while True:
-            x = thompson._proposal(n, n - s, 1.0 - high, state)
-            if x >= 0.0:
-                return 1.0 - x
+    first = low == 0.0 and s - n * high > 1.0 - high
+    if first or (high == 1.0 and n * low - s > low):
+        x = -1.0
+        while x < 0.0:
+            if first:
+                x = thompson._proposal(n, n - s, 1.0 - high, state)
+            else:
+                x = thompson._proposal(n, s, low, state)
+        return 1.0 - x if first else x
     mode = min(max(low, s / n), high) if n > 0 else low
     while True:
         x = low + (high - low) * rng.uniform(state)

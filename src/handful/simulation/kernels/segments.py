@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule, Rule
 from handful.rules.base import as_given
-from handful.simulation.kernels import steady, step, thompson
+from handful.simulation.kernels import few_pulls, steady, step, thompson
+from handful.simulation.kernels.block import Space
 from handful.simulation.kernels.jit import family
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.scores import scores_of
@@ -37,6 +38,15 @@ def most_lanes(rule: Rule, build: Build, m: int) -> int:
     if not isinstance(rule, BonusRule) or _watches(rule, build):
         return 1
     return WIDTH if m > 32 else 2 * WIDTH
+
+
+def with_tables(rule: Rule, m: int, space: Space) -> Space:
+    """The space with the tables that a rule's segment for m arms in memory finds ready-made."""
+    if not isinstance(rule, DrawRule) or not rule.from_beta:
+        return space
+    if m == 2:
+        return space._replace(tables=space.tables._replace(growths=few_pulls.chance_table()))
+    return space._replace(tables=space.tables._replace(widths=few_pulls.cell_table()))
 
 
 def segment(rule: Rule, build: Build) -> tuple[Segment, str]:
