@@ -39,8 +39,8 @@ class UnknownNameError(SettingError):
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(given.lower(), names, n=3, cutoff=0.5)
-        near = near or get_close_matches(given, names, n=3, cutoff=0.5)
+        near = get_close_matches(given.lower(), names, n=3, cutoff=0.6)
+        near = near or get_close_matches(given, names, n=3, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or '-'}"
         super().__init__(f"there is no {kind} {given!r}: {hint}")
 

@@ -311,8 +311,8 @@ class Policy(ABC):
         known = self._arms.knows(arm)
         if known is False:
             raise UnknownArmError(
-                f"arm {_short(arm)} was never given; in memory are {held}: give back what select() "
-                "gave"
+                f"arm {_short(arm)} was never given; in memory are the arms {held}: give back what "
+                "select() gave"
             )
         raise ForgottenArmError(
             f"arm {_short(arm)} is not in memory now (it holds {held}), so its reward has nowhere "
