@@ -193,6 +193,7 @@ def test_two_targets_are_asked_for(a: float, b: float, m: int, seed: int) -> Non
     assert_follows(policy, two_target(a, b, m), lambda: coins(seed), T)
 
 
+@pytest.mark.long
 def test_two_targets_have_the_regret_of_the_reference() -> None:
     # The reference has 24,600 on I1 and 1,550 on I2; standard errors of 200 runs are 870 and 64.
     # Both within 4 standard errors but for one in 8,000 seeds; other targets are far off.
@@ -206,6 +207,7 @@ def test_two_targets_have_the_regret_of_the_reference() -> None:
     assert abs(wrong.regret.mean - 24_600) > 4 * wrong.regret.sem
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "memory"), [("mpse", None), ("mbse", 2)])
 def test_a_second_pass_lowers_the_worst_case(name: str, memory: int | None) -> None:
     # One pass has a worst case of order T^(2/3), two of order T^(4/7): at T = 10^8 it shows.
