@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import math
 import random
+from decimal import Decimal, localcontext
 
 import pytest
 
 from handful.binomial import kl
 from handful.rules import IMED, KL_UCB
-from handful.rules.kl import kl_upper
+from handful.rules import kl as upper
+from handful.rules.kl import FAR, NEAR, kl_upper
 
 RNG = [1, 3]
 
@@ -39,6 +41,56 @@ def test_the_upper_end_solves_the_equation() -> None:
         # The root lies within 1e-9 of q, on both sides of which kl passes the level.
         assert kl(p, max(p, q - 1e-9)) <= level * (1 + 1e-9)
         assert q + 1e-9 >= 1.0 or kl(p, q + 1e-9) >= level
+
+
+def exact_upper(p: float, level: float) -> float:
+    """By bisection in forty digits."""
+    with localcontext(prec=40):
+        mean, most = Decimal(p), Decimal(level)
+        low, high = mean, Decimal(1)
+        for _ in range(70):
+            q = (low + high) / 2
+            over = mean * (mean / q).ln() + (1 - mean) * ((1 - mean) / (1 - q)).ln() > most
+            low, high = (low, q) if over else (q, high)
+        return float(low)
+
+
+def test_the_upper_end_is_right_to_the_last_digits() -> None:
+    draws = random.Random(6)
+    for _ in range(300):
+        near = 10.0 ** draws.uniform(-6.0, 0.0)
+        p = draws.choice([draws.random(), 0.9 * near, 1.0 - 0.9 * near])
+        # With w on both sides of where a series ends and where it begins to be of use.
+        w = draws.choice([NEAR, FAR]) * 10.0 ** draws.uniform(-1.0, 1.0)
+        level = 0.5 * p * (1.0 - p) * w * w
+        assert kl_upper(p, level) == pytest.approx(exact_upper(p, level), rel=0, abs=1e-14)
+
+
+def test_few_steps_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    def counted(p: float, q: float) -> float:
+        nonlocal looks
+        looks += 1
+        return kl(p, q)
+
+    monkeypatch.setattr(upper, "kl", counted)
+    draws = random.Random(7)
+    for _ in range(3000):
+        looks = 0
+        n, t = int(10.0 ** draws.uniform(0.0, 6.0)), 10.0 ** draws.uniform(0.5, 15.0)
+        failures = draws.choice([draws.randint(0, n), min(n, draws.randint(0, 3))])
+        p = draws.choice([failures / n, 1.0 - failures / n])
+        kl_upper(p, math.log(t) / n)
+        assert looks <= 7
+
+
+def test_values_that_are_hardly_there_do_no_harm() -> None:
+    draws = random.Random(8)
+    for _ in range(3000):
+        near = 10.0 ** draws.uniform(-20.0, -6.0)
+        p = draws.choice([near, 1.0 - near, 0.5])
+        assert p <= kl_upper(p, 10.0 ** draws.uniform(-19.0, -12.0)) <= 1.0
 
 
 @pytest.mark.parametrize(

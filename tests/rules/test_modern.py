@@ -76,14 +76,38 @@ def test_an_arm_that_does_not_vary_has_the_correction_alone() -> None:
         )
 
 
-def test_ucb_v_is_rightly_not_called_steady() -> None:
-    assert not UCB_V.steady
+def test_a_higher_mean_can_have_a_lower_score_by_ucb_v() -> None:
     less, more = (UCB_V.score(10**4, s, 10**6, 0, 2, 1.0, RNG) for s in (9999.0, 10**4))
     assert less > more
 
 
-@pytest.mark.parametrize("rule", [KL_UCBPP, MOSS_ANYTIME])
-def test_the_others_are(rule: IndexRule) -> None:
+@fixed
+@given(st.integers(1, 10**5), st.floats(0, 1), st.integers(2, 10**9))
+def test_the_floor_of_ucb_v_is_the_least_score_of_all_higher_means(
+    n: int, mean: float, t: int
+) -> None:
+    assert UCB_V.floor is not None
+    means = [mean + (1.0 - mean) * i / 400 for i in range(401)]
+    least = min(UCB_V.score(n, x * n, t, 0, 2, 1.0, RNG) for x in means)
+    assert UCB_V.floor(n, mean * n, t, 0, 2, 1.0, RNG) == pytest.approx(least, rel=1e-12)
+
+
+@fixed
+@given(st.integers(1, 2000), st.floats(0, 1), st.lists(st.booleans(), min_size=1, max_size=60))
+def test_the_floor_of_ucb_v_bounds_a_stretch_from_below(
+    n: int, mean: float, fails: list[bool]
+) -> None:
+    assert UCB_V.floor is not None
+    s, t, k, most = mean * n, 3 * n + 2, len(fails), sum(fails)
+    bound = UCB_V.floor(n + k, (n + k) * s / (n + most), t, 0, 2, 1.0, RNG)
+    for j, fail in enumerate(fails, 1):
+        s += not fail
+        assert UCB_V.score(n + j, s, t + j, 0, 2, 1.0, RNG) >= bound - 1e-12
+
+
+@pytest.mark.parametrize("rule", [KL_UCBPP, MOSS_ANYTIME, UCB_V])
+def test_they_are_steady(rule: IndexRule) -> None:
+    assert rule.steady
     check_steady(rule)
 
 

@@ -11,14 +11,18 @@ import handful
 from handful import rng as generator
 from handful.errors import RuleError
 from handful.rng import State
-from handful.rules import IMED, KL_UCB, MOSS, UCB1, BonusRule, IndexRule, LeaderRule
+from handful.rules import IMED, KL_UCB, MOSS, UCB1, UCB_V, BonusRule, IndexRule, LeaderRule
 from handful.rules.steadiness import check_steady
 
 
-@pytest.mark.parametrize("rule", [UCB1, MOSS, KL_UCB, IMED], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", [UCB1, MOSS, KL_UCB, IMED, UCB_V], ids=lambda rule: rule.name)
 def test_the_houses_rules_are_steady(rule: BonusRule | IndexRule | LeaderRule) -> None:
     assert rule.steady
     check_steady(rule)
+
+
+def steady_one(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
+    return s / n + 0.5 * math.sqrt(math.log(t) / n)
 
 
 def shy(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
@@ -50,8 +54,19 @@ def envious(n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rn
         (IndexRule("nervous", nervous, steady=True), "draws random numbers"),
         (LeaderRule("envious", envious, steady=True), "falls as the highest mean falls"),
         (BonusRule("tired", lambda t, eta: 1.0 / t, UCB1.width, steady=True), "as time passes"),
+        (IndexRule("ucb-v", UCB_V.score, steady=True), "lower with a higher mean"),
+        (IndexRule("lofty", steady_one, steady=True, floor=KL_UCB.score), "below its floor"),
     ],
-    ids=["shy", "tired", "contrary", "nervous", "envious", "tired bonus"],
+    ids=[
+        "shy",
+        "tired",
+        "contrary",
+        "nervous",
+        "envious",
+        "tired bonus",
+        "no floor",
+        "lofty",
+    ],
 )
 def test_a_rule_that_is_not_steady_is_refused(
     rule: BonusRule | IndexRule | LeaderRule, said: str
@@ -65,10 +80,6 @@ def test_a_rule_that_is_not_steady_is_refused(
             handful.simulate(Liar, "linear:9", memory=2, horizon=100, runs=1, engine=engine)
     slow = handful.simulate(Liar, "linear:9", memory=2, horizon=100, runs=1, engine="python")
     assert slow.regret.mean > 0
-
-
-def steady_one(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    return s / n + 0.5 * math.sqrt(math.log(t) / n)
 
 
 def means(engine: str, settings: Sequence[tuple[str, int]]) -> list[tuple[float, float]]:

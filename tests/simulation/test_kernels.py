@@ -181,7 +181,7 @@ def test_compiled_shuffles_are_the_plain_ones(K: int) -> None:
 
 def meet_all(world: World, arms: Ints, state: Any, out: Floats) -> None:
     for i in range(len(arms)):
-        mean = means.mean_of(world.kind, arms[i], world.n_arms, world.a, world.listed)
+        mean = means.mean_of(world.kind, arms[i], world.n_arms, world.a, world.top, world.listed)
         centre = laws.centre_of(world.law, mean, world.spread)
         out[i, 0] = mean
         out[i, 1] = centre
@@ -231,7 +231,7 @@ def check_world(world: Instance, count: int) -> None:
 
 def play_tape(world: World, arms: Ints, tape: Words, state: Words, out: Floats) -> None:
     for t in range(len(arms)):
-        mean = means.mean_of(world.kind, arms[t], world.n_arms, world.a, world.listed)
+        mean = means.mean_of(world.kind, arms[t], world.n_arms, world.a, world.top, world.listed)
         centre = laws.centre_of(world.law, mean, world.spread)
         key = tape[0]
         out[t, 0] = any_reward(world.law, arms[t], mean, centre, world.spread, True, key, t, state)

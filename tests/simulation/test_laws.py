@@ -36,14 +36,15 @@ from handful.simulation.outcome import Outcome
 from handful.simulation.plan import Cell
 from tests.simulation.agree import assert_same, first
 
-LEVEL = 1e-4 / 300
+LEVEL = 1e-4 / 330
 RUNS = 1000
 
 
 FINITE: list[Any] = [
     "ucb1", "moss", "kl-ucb", "imed", "ts", "ucb-mpa", "ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m",
     "klucb-m", "imed-m", "race", "constant-space:c=0.1", "constant-space", "robbins:r=2", "cover",
-    "moss-anytime", "kl-ucbpp", "single-pass", "mpse", "mbse:c=0.1", "game-of-coins",
+    "moss-anytime", "kl-ucbpp", "single-pass", "mpse", "mbse:c=0.1", "game-of-coins", "ucb-v",
+    "ucbv-m",
 ]  # fmt: skip
 ENDLESS: list[Any] = [
     "qucb-m", "qts-m", "qmoss-m", "qrm2", "herschkorn", "fixed-run:k=2", "k-failure:k=3",
@@ -137,6 +138,9 @@ LARGE: list[tuple[Any, str, int | None, int]] = [
     ("kl-ucb", "linear:30", None, 10_000),
     ("imed", "linear:40", None, 20_000),
     ("imed", "bernoulli:" + ",".join(["0.6"] * 20), None, 20_000),
+    ("ucb-v", "bernoulli:0.99,0.97,0.9", None, 50_000),
+    ("ucb-v", "linear:40", None, 20_000),
+    ("ucbv-m", "power:30:0.3", 5, 20_000),
 ]
 
 
@@ -240,6 +244,7 @@ def lax_by_far(score: float, rival: float) -> bool:
         ("imed", lax_by_far),
         pytest.param("moss", lax, marks=pytest.mark.long),
         pytest.param("kl-ucb", lax, marks=pytest.mark.long),
+        pytest.param("ucb-v", lax, marks=pytest.mark.long),
     ],
 )
 def test_a_wrong_bound_would_be_seen(

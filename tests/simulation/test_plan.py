@@ -87,6 +87,12 @@ def test_an_unknown_policy_is_refused_with_the_nearest(name: str) -> None:
         plan.cell(name, "linear:10", 2, 100)
 
 
+def test_a_policy_may_be_written_as_tables_do() -> None:
+    assert plan.cell("UCB-M:eta=0.2", "linear:10", 2, 100) == plan.cell(
+        "ucb-m:eta=0.2", "linear:10", 2, 100
+    )
+
+
 @pytest.mark.parametrize("policy", [int, dict, None, 3])
 def test_what_is_no_policy_is_refused(policy: Any) -> None:
     with pytest.raises(SettingError):

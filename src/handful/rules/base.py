@@ -51,6 +51,9 @@ class IndexRule:
     steady: bool = False
     """Whether the score rises with the mean s/n, falls with n where the mean stays, and never falls
     with t alone: a simulation then may skip pulls that cannot change the leader."""
+    floor: Score | None = None
+    """Where a higher mean can have a lower score: the least score of this mean and all higher ones.
+    Then this has to rise with the mean, and fall with n."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 A simulation skips pulls of a steady rule (`simulation/kernels/steady.py`). It needs that, up to
 rounding,
 
-    a leader's score    rises with its mean where n stays, falls with n where the mean stays
+    a leader's score    rises with its mean where n stays, falls with n where the mean stays; or
+                        its floor does, and is not above the score (`IndexRule.floor`)
     any score           does not fall when only t or b grows; for a `LeaderRule`, nor when only
                         `top` falls, down to the arm's own mean
 
@@ -30,16 +31,18 @@ def check_steady(rule: BonusRule | IndexRule | LeaderRule) -> None:
     for n, mean, t, b, m, eta in _cases(state):
         before = list(state)
         here = _score(rule, n, mean, mean, t, b, m, eta, state)
+        least = _floor(rule, n, mean, t, b, m, eta, state)
         higher = mean + (1.0 - mean) * 0.3
         more = 2 * n + 1
         later = 3 * t
+        _expect(rule, "is below its floor", n, mean, t, here, least)
         _expect(
             rule, "is lower with a higher mean", n, mean, t,
-            _score(rule, n, higher, higher, t, b, m, eta, state), here,
+            _floor(rule, n, higher, t, b, m, eta, state), least,
         )  # fmt: skip
         _expect(
             rule, "is higher after more pulls of the same mean", n, mean, t,
-            here, _score(rule, more, mean, mean, t, b, m, eta, state),
+            least, _floor(rule, more, mean, t, b, m, eta, state),
         )  # fmt: skip
         for top in (mean, higher):
             now = _score(rule, n, mean, top, t, b, m, eta, state)
@@ -73,6 +76,16 @@ def _score(
     if isinstance(rule, LeaderRule):
         return rule.score(n, mean * n, top, t, b, m, eta, state)
     return rule.score(n, mean * n, t, b, m, eta, state)
+
+
+def _floor(
+    rule: BonusRule | IndexRule | LeaderRule, n: int, mean: float,
+    t: int, b: int, m: int, eta: float, state: State,
+) -> float:  # fmt: skip
+    """What a leader's score is at least, with this mean or a higher one."""
+    if isinstance(rule, IndexRule) and rule.floor is not None:
+        return rule.floor(n, mean * n, t, b, m, eta, state)
+    return _score(rule, n, mean, mean, t, b, m, eta, state)
 
 
 def _expect(

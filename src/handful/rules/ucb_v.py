@@ -7,7 +7,8 @@ multi-armed bandits", Theoretical Computer Science 410, 2009, with zeta = c = 1.
 for squares of rewards: V is the variance of Bernoulli rewards, the largest that rewards in [0, 1]
 with this mean can have, so the bound holds for those too.
 
-The score is not steady: near 1, a higher mean has so much less variance that its score is lower.
+Near 1, a higher mean has so much less variance that its score is lower. In the mean the score is
+concave: the least of a mean and all higher ones is at one of the two ends (`floor`).
 """
 
 from __future__ import annotations
@@ -25,4 +26,9 @@ def score(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> f
     return mean + math.sqrt(2.0 * max(mean * (1.0 - mean), 0.0) * log) + 3.0 * log
 
 
-UCB_V = IndexRule("ucb-v", score)
+def floor(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
+    """The least score of this mean and all higher ones."""
+    return min(score(n, s, t, b, m, eta, rng), 1.0 + 3.0 * math.log(t) / n)
+
+
+UCB_V = IndexRule("ucb-v", score, steady=True, floor=floor)

@@ -36,7 +36,8 @@ class Block(NamedTuple):
 class Memory(NamedTuple):
     """The arms in memory, what is true of them, and what their runs know of them.
 
-    `hat` and `wide` are scratch of the segment: for scores, the mean and the factor of the bonus.
+    `hat` and `wide` are scratch of the segment: for scores, the mean and the factor of the bonus or
+    a bound on the score.
     """
 
     arms: Ints

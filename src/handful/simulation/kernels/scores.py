@@ -8,7 +8,7 @@ from typing import NamedTuple
 from handful.rules import BonusRule, IndexRule, LeaderRule
 from handful.simulation.kernels.block import Memory
 from handful.simulation.kernels.jit import named, use
-from handful.simulation.kernels.step import score_with_top
+from handful.simulation.kernels.step import score_with_top, with_top
 from handful.simulation.kernels.world import Words
 
 DOUBT = 1e-11
@@ -21,9 +21,10 @@ class Scores(NamedTuple):
     """What the loop asks of a rule.
 
     `grown(t, eta)` is worked out once for all arms at a time. `standing` is the score of slot i if
-    the highest mean is `top`; `supposed` that of a leader with n pulls of such a mean; `pulled`
-    brings up to date what `standing` reads. Stretches of less than `worth` cost more than single
-    pulls; up to `few` arms are all watched.
+    the highest mean is `top`; `supposed` the least of a leader with n pulls of such a mean or a
+    higher one; `pulled` brings up to date what `standing` reads. Stretches of less than `worth`
+    cost more than single pulls; up to `few` arms are all watched, but where a score is `costly` not
+    all of those are looked at.
     """
 
     grown: Callable[..., float]
@@ -33,6 +34,7 @@ class Scores(NamedTuple):
     looks_at_top: bool
     worth: int
     few: int
+    costly: bool
 
 
 def scores_of(rule: BonusRule | IndexRule | LeaderRule, kin: str) -> Scores:
@@ -68,11 +70,15 @@ def _bonus_scores(rule: BonusRule, kin: str) -> Scores:
         looks_at_top=False,
         worth=16,
         few=128,
+        costly=False,
     )
 
 
 def _any_scores(rule: IndexRule | LeaderRule, kin: str) -> Scores:
     score_of = score_with_top(rule, kin)
+    least_of = score_of
+    if isinstance(rule, IndexRule) and rule.floor is not None:
+        least_of = with_top(rule.floor, f"floor_{kin}")
 
     def no_growth(t: int, eta: float) -> float:
         return 0.0
@@ -87,7 +93,7 @@ def _any_scores(rule: IndexRule | LeaderRule, kin: str) -> Scores:
         n: int, mean: float, t: int, g: float, b: int, m: int, eta: float, choices: Words
     ) -> float:
         s = mean * n
-        return score_of(n, s, s / n, t, b, m, eta, choices)
+        return least_of(n, s, s / n, t, b, m, eta, choices)
 
     def pulled(i: int, b: int, m: int, memory: Memory) -> None:
         memory.hat[i] = memory.s[i] / memory.n[i]
@@ -100,4 +106,5 @@ def _any_scores(rule: IndexRule | LeaderRule, kin: str) -> Scores:
         looks_at_top=isinstance(rule, LeaderRule),
         worth=4,
         few=16,
+        costly=isinstance(rule, IndexRule),
     )

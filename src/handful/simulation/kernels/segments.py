@@ -63,7 +63,8 @@ def segment(rule: Rule, build: Build) -> tuple[Segment, str]:
             return steady.segment(scores_of(rule, kin), kin, build), kin
         return step.of_bonus(rule, kin, build), kin
     kind = "leader" if isinstance(rule, LeaderRule) else "index"
-    own = (rule.score, rule.credit, rule.tries_each_first)
+    floor = rule.floor if isinstance(rule, IndexRule) else None
+    own = (rule.score, rule.credit, rule.tries_each_first, floor or False)
     kin = family(f"{kind}_{build.tag}", rule.name, *own)
     if _watches(rule, build):
         return steady.segment(scores_of(rule, kin), kin, build), kin

@@ -9,6 +9,9 @@ more than `level` until then. As long as the best of the list does, it is the be
 choices are those of a look at every arm, bit by bit. When it does not, or `far` has come or the
 highest mean has fallen below `low`, the list is made anew.
 
+**Caps.** Where a score takes long to work out, a watched arm has a bound on what it can score for a
+while if it is not pulled; those whose bound is below the highest score are not looked at.
+
 **Stretches** (`stretches.py`). As long as no other arm can get above the leader, it is pulled many
 times together. How far ahead to look adapts: further when the leader came through, less far when it
 did not. Stretches end where the segment does, so that regret at the times of the grid is exact.
@@ -34,6 +37,8 @@ SHORTEST = 4
 """Looking less far ahead is not worth while."""
 REST, LONGEST_REST = 16, 256
 """Pulls one by one after that, before looking ahead again; twice as many each time in a row."""
+HELD, HELD_SHARE = 32, 256
+"""Caps hold for so many pulls, or one in so many of those so far."""
 REACH, DEPTH = 3, 4
 """What passes from segment to segment besides the urn: how far ahead to look, and how far below the
 highest score `level` is."""
@@ -51,10 +56,12 @@ def highest_mean(hat: Floats, m: int) -> int:
 
 def segment(scores: Scores, kin: str, build: Build) -> Segment:
     """The segment of a rule with these scores."""
-    grown, standing, supposed, pulled, looks_at_top, _, few = scores
+    grown, standing, supposed, pulled, looks_at_top, _, few, _ = scores
     reward = reward_law(build)
     stretching = build.skipping
     look = _lookout(scores, kin)
+    costly = scores.costly
+    pick = _picking(scores, kin)
     exceeds = rivals_of(scores, kin)
     lead = leading(scores, kin)
 
@@ -63,6 +70,7 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
         n, s, hat, mus = memory.n, memory.s, memory.hat, memory.mus
+        caps = memory.wide
         urn = scratch.numbers
         watched = scratch.slots
         if t == 0:
@@ -78,6 +86,7 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
         count = 0
         since = t
         far = t
+        held = t
         level = math.inf
         low = 0.0
         while t < until:
@@ -106,6 +115,8 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                     if certain(score, rival):
                         nap = REST
                         t = lead(leader, t, limit, rival, spare, budget, m, eta, memory, luck, urn)
+                        if costly:
+                            caps[leader] = math.inf
                         if looks_at_top:
                             top = highest_mean(hat, m)
                         if t < limit:
@@ -123,7 +134,16 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                 elif rest > 0:
                     rest -= 1
                 highest = -math.inf
-                if known:
+                if known and costly and count > 2:
+                    if t >= held:
+                        held = min(far, t + max(HELD, t // HELD_SHARE))
+                        for j in range(count):
+                            caps[watched[j]] = math.inf
+                    leader, highest = pick(
+                        leader, t, held, budget, b if b > 0 else held, m, eta, count,
+                        memory, luck.choices, watched,
+                    )  # fmt: skip
+                elif known:
                     g = grown(t, eta)
                     for j in range(count):
                         i = watched[j]
@@ -138,6 +158,7 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                         urn[DEPTH] *= 0.75
                     since = t
                     far = min(until, t + max(64, t // 16))
+                    held = t
                     if looks_at_top:
                         spare = 2 * misses(far - t, hat[top]) + 8
                         low = s[top] / (n[top] + spare)
@@ -156,6 +177,8 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
             n[leader] += 1
             before = hat[leader]
             pulled(leader, budget, m, memory)
+            if costly:
+                caps[leader] = math.inf
             t += 1
             if looks_at_top and t >= m:
                 if t == m or (leader == top and hat[leader] < before):
@@ -201,3 +224,45 @@ def _lookout(scores: Scores, kin: str) -> Callable[..., tuple[int, float, int]]:
         return best, level, count
 
     return named(look, "look", kin)
+
+
+def _picking(scores: Scores, kin: str) -> Callable[..., tuple[int, float]]:
+    standing = scores.standing
+
+    def pick(
+        last: int, t: int, held: int, b: int, most: int, m: int, eta: float, count: int,
+        memory: Memory, choices: Words, watched: Ints,
+    ) -> tuple[int, float]:  # fmt: skip
+        """The first watched slot with the highest score, and that score.
+
+        Caps hold until the time `held`, when the budget is `most`; an infinite one is not known.
+        """
+        caps = memory.wide
+        best = last
+        highest = standing(last, 0.0, t, 0.0, b, m, eta, memory, choices)
+        # Who has the highest cap is likely to be the best: with it, fewer others are looked at.
+        likely = last
+        bound = -math.inf
+        for j in range(count):
+            i = watched[j]
+            if i != last and bound < caps[i] < math.inf:
+                bound = caps[i]
+                likely = i
+        if likely != last and bound >= highest:
+            x = standing(likely, 0.0, t, 0.0, b, m, eta, memory, choices)
+            if x > highest or (x == highest and likely < best):
+                highest = x
+                best = likely
+        for j in range(count):
+            i = watched[j]
+            if i != last and i != likely and caps[i] >= highest:
+                x = standing(i, 0.0, t, 0.0, b, m, eta, memory, choices)
+                if x > highest or (x == highest and i < best):
+                    highest = x
+                    best = i
+                elif caps[i] == math.inf:
+                    cap = standing(i, 0.0, held, 0.0, most, m, eta, memory, choices)
+                    caps[i] = cap + DOUBT + DOUBT_BY_PULL * memory.n[i]
+        return best, highest
+
+    return named(pick, "pick", kin)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from handful import rng
 from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule
-from handful.rules.base import LeaderScore
+from handful.rules.base import LeaderScore, Score
 from handful.simulation.kernels.block import AHEAD, PULLS, TABLE, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
@@ -356,9 +356,12 @@ def of_draws(rule: DrawRule, kin: str, build: Build) -> Segment:
 
 def score_with_top(rule: IndexRule | LeaderRule, kin: str) -> LeaderScore:
     """A rule's score in the form of a leader rule's; an index rule's does not look at the top."""
-    if isinstance(rule, LeaderRule):
-        return use(rule.score)
-    score_of = use(rule.score)
+    return use(rule.score) if isinstance(rule, LeaderRule) else with_top(rule.score, kin)
+
+
+def with_top(given: Score, kin: str) -> LeaderScore:
+    """A function of an index rule in the form of a leader rule's."""
+    score_of = use(given)
 
     def score(
         n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: Words

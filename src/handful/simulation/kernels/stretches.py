@@ -85,7 +85,7 @@ def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
 
 def leading(scores: Scores, kin: str) -> Callable[..., int]:
     """What pulls the leader many times."""
-    grown, _, supposed, pulled, looks_at_top, worth, _ = scores
+    grown, _, supposed, pulled, looks_at_top, worth, _, _ = scores
 
     def lead(
         i: int, t: int, limit: int, rival: float, spare: int, b: int, m: int, eta: float,
