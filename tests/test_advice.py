@@ -109,3 +109,33 @@ def test_the_command_says_what_to_take_and_why() -> None:
     for candidate in data["candidates"]:
         assert set(candidate["regret"]) == {"I1", "I2", "I4"}
         assert f"{candidate['policy']}\t2\t{candidate['words']}\t" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("K", "worlds"),
+    [
+        (50, {"linear:50:0.05", "power:50:0.3:0.05", "power:50:0.6:0.05"}),
+        (2, {"bernoulli:0.05,0.025", "bernoulli:0.05,0.04", "bernoulli:0.05,0.045"}),
+        (None, {"beta:0.5:2:0.05", "beta:1:1:0.05", "beta:1:3:0.05"}),
+    ],
+)
+def test_the_best_mean_may_be_told(K: int | None, worlds: set[str]) -> None:
+    told = advise(K, 2, 200, best=0.05, runs=2)
+    assert set(told.best.regret) == worlds
+    assert all(handful.instances.instance(world).best_mean == 0.05 for world in worlds)
+
+
+def test_small_regrets_are_told_apart() -> None:
+    told = advise(50, 2, 1000, best=0.001, runs=5)
+    assert len({candidate.score for candidate in told.candidates}) == len(told.candidates)
+
+
+@pytest.mark.parametrize("best", [0.0, -1.0, 1.0, math.nan, "much"])
+def test_a_best_mean_that_cannot_be_is_refused(best: Any) -> None:
+    with pytest.raises(SettingError, match="best="):
+        advise(50, 2, 200, best=best, runs=2)
+
+
+def test_a_best_mean_and_instances_are_one_too_many() -> None:
+    with pytest.raises(SettingError, match="not both"):
+        advise(50, 2, 200, best=0.1, instances=["linear:50"], runs=2)

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from handful.errors import SettingError
+from handful.instances import MIN_TOP
 from handful.instances import instance as parse_instance
+from handful.instances.means import TOP
 from handful.policies import Policy
 from handful.reservoir import Reservoir
 from handful.simulation import Cell, cell, run_cell
@@ -26,11 +28,14 @@ SHAPES = ("linear:{K}", "power:{K}:0.3", "power:{K}:0.6")
 TWO_ARMS = ("bernoulli:0.6,0.5", "bernoulli:0.9,0.8", "bernoulli:0.1,0.05")
 """With two arms, the shapes above are all alike."""
 ENDLESS = ("I1", "I2", "I4")
+ENDLESS_SHAPES = ("beta:0.5:2", "beta:1:1", "beta:1:3")
 TOLD = ("sqrt-run", "nonrecalling-run")
 """Candidates that have to be told the horizon."""
 
 SLOW, TOO_SLOW = 100, 2000
 """With more arms than that in memory, a tenth of the pulls is simulated; or none."""
+LEAST = 0.01
+"""A regret below that counts as this: none at all has no logarithm."""
 TOO_CLOSE = 0.95
 """What is not below so many times another's regret counts as equal."""
 
@@ -52,7 +57,7 @@ class Candidate:
     @property
     def score(self) -> float:
         """The geometric mean of its regrets."""
-        logs = [math.log(max(1.0, estimate.mean)) for estimate in self.regret.values()]
+        logs = [math.log(max(LEAST, estimate.mean)) for estimate in self.regret.values()]
         return math.exp(sum(logs) / len(logs))
 
 
@@ -99,6 +104,7 @@ def advise(
     memory: int,
     horizon: float | None = None,
     *,
+    best: float | None = None,
     instances: Sequence[str] = (),
     runs: int = 50,
     seed: int = 0,
@@ -107,8 +113,9 @@ def advise(
 ) -> Advice:
     """Advice for `arms` arms (None: endless) with statistics of at most `memory` of them.
 
-    `horizon` is how many pulls there will be, if that is known. `instances` are those that the
-    advice shall be good for; otherwise a few of different shape.
+    `horizon` is how many pulls there will be and `best` about the mean of the best arm, if they are
+    known. `instances` are those that the advice shall be good for; otherwise a few of different
+    shape.
     """
     M = whole("memory", memory, 2**20)
     K = None if arms is None else whole("arms", arms, 2**62)
@@ -124,7 +131,9 @@ def advise(
             )
         simulated = min(simulated, USUAL_HORIZON // 10)
     runs = whole("runs", runs, 10**6)
-    worlds = list(instances) or _instances(K)
+    if best is not None and instances:
+        raise SettingError("instances have their own best means: give them, or best, not both")
+    worlds = list(instances) or _instances(K, best)
     names = [name for name in candidates(K, M) if told or name not in TOLD]
     plan = [
         (name, {world: _cell(name, K, M, world, simulated, runs, seed) for world in worlds})
@@ -160,10 +169,28 @@ def candidates(K: int | None, M: int) -> list[str]:
     return ["race", "ts-m", "ucb-m:eta=0.2", "moss-m", "imed-m"]
 
 
-def _instances(K: int | None) -> list[str]:
+def _instances(K: int | None, best: float | None) -> list[str]:
+    """A few that differ; with a best mean, all with about that one."""
+    if best is None:
+        if K is None:
+            return list(ENDLESS)
+        return list(TWO_ARMS) if K == 2 else [shape.format(K=K) for shape in SHAPES]
+    top = _mean(best, TOP if K is not None and K > 2 else 1.0)
     if K is None:
-        return list(ENDLESS)
-    return list(TWO_ARMS) if K == 2 else [shape.format(K=K) for shape in SHAPES]
+        return [f"{shape}:{top:g}" for shape in ENDLESS_SHAPES]
+    if K == 2:
+        return [f"bernoulli:{top:g},{share * top:.6g}" for share in (0.5, 0.8, 0.9)]
+    return [f"{shape.format(K=K)}:{top:g}" for shape in SHAPES]
+
+
+def _mean(best: float, most: float) -> float:
+    try:
+        mean = float(best)
+    except (TypeError, ValueError):
+        raise SettingError(f"best={best!r} is not a number") from None
+    if not MIN_TOP <= mean <= most:
+        raise SettingError(f"best={best!r} must be from {MIN_TOP:g} to {most:g}")
+    return mean
 
 
 def _cell(

@@ -32,6 +32,9 @@ def test_an_instance_is_taken_as_it_is() -> None:
         ("power:10:0.3", "power:10:0.3"),
         ("power:10:.30", "power:10:0.3"),
         ("power:10:1", "power:10:1.0"),
+        ("linear:10:.05", "linear:10:0.05"),
+        ("linear:10:0.99", "linear:10"),
+        ("power:10:.3:5e-2+uniform", "power:10:0.3:0.05+uniform"),
         ("bernoulli:.5,0.25,1", "bernoulli:0.5,0.25,1.0"),
         ("linear:10+bernoulli", "linear:10"),
         ("linear:10+beta", "linear:10+beta:4.0"),
@@ -94,6 +97,24 @@ def test_power_means_follow_the_papers_formula(K: int, alpha: float, data: st.Da
     expected = 0.01 + 0.99 - 0.98 * math.exp(alpha * (math.log(i - 1) - math.log(K - 1)))
     assert world.mean(i - 1) == pytest.approx(expected, abs=1e-13)
     assert world.mean(0) == 0.99
+
+
+@thorough
+@given(st.integers(2, 10**6), st.floats(1e-4, 0.99), st.data())
+def test_scaled_means_are_the_usual_ones_times_a_number(
+    K: int, best: float, data: st.DataObject
+) -> None:
+    i = data.draw(st.integers(0, K - 1), label="arm")
+    for shape in (f"linear:{K}", f"power:{K}:0.3"):
+        usual, scaled = instance(shape), instance(f"{shape}:{best!r}")
+        assert scaled.mean(i) == pytest.approx(usual.mean(i) * best / 0.99, rel=1e-14)
+        assert scaled.mean(0) == best
+
+
+@pytest.mark.parametrize("spec", ["linear:10:1", "linear:10:0", "power:10:0.3:nan", "linear:9:1:2"])
+def test_a_best_mean_out_of_range_is_refused(spec: str) -> None:
+    with pytest.raises(SettingError, match=spec):
+        instance(spec)
 
 
 def test_listed_means_are_as_listed() -> None:
@@ -226,7 +247,16 @@ def test_an_exponent_out_of_range_is_refused(spec: str) -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    ["linear", "linear:", "linear:10:3", "power:10", "power:10:1:2", "bernoulli:", "B_L", "B_0.3"],
+    [
+        "linear",
+        "linear:",
+        "linear:10:3:4",
+        "power:10",
+        "power:10:1:2:3",
+        "bernoulli:",
+        "B_L",
+        "B_0.3",
+    ],
 )
 def test_a_wrong_number_of_arguments_is_refused(spec: str) -> None:
     with pytest.raises(SettingError, match=r"is not of the form|give the number of arms"):

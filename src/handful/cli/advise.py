@@ -19,6 +19,7 @@ from handful.errors import SettingError
     help="M, how many arms may have statistics.",
 )  # fmt: skip
 @click.option("--horizon", "-T", type=number, help="How many pulls there will be, if it is known.")
+@click.option("--best", type=float, help="About the mean of the best arm, such as 0.02 for clicks.")
 @click.option(
     "--instance", "-i", "instances", multiple=True, metavar="SPEC",
     help="What the arms are like, as in `handful run`; otherwise a few that differ. Repeat for "
@@ -33,6 +34,7 @@ def command(
     endless: bool,
     memory: int,
     horizon: int | None,
+    best: float | None,
     instances: tuple[str, ...],
     runs: int,
     seed: int,
@@ -46,6 +48,7 @@ def command(
     \b
     handful advise --arms 100 --memory 2
     handful advise --endless --memory 10 --horizon 1e6
+    handful advise --arms 10000 --memory 8 --best 0.05
     """
     if endless is (arms is not None):
         both = ", not both" if endless else ""
@@ -54,8 +57,8 @@ def command(
         )
     with progress(1.0, "starting (kernels are compiled once, then kept)", 30) as show:
         found = advise(
-            arms, memory, horizon, instances=instances, runs=runs, seed=seed, n_jobs=n_jobs,
-            progress=show,
+            arms, memory, horizon, best=best, instances=instances, runs=runs, seed=seed,
+            n_jobs=n_jobs, progress=show,
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps(found.to_dict()))

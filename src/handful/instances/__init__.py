@@ -5,7 +5,8 @@
     bernoulli:P,P,...   the means as listed
     beta:A:B:MU_STAR    endless arms, means MU_STAR x Beta(A, B)   the paper's I1, I2, I3, I4
 
-and, after a plus, a reward law other than Bernoulli: `linear:100+beta`, `+uniform`, `+constant`,
+`linear:K:MU_STAR` and `power:K:ALPHA:MU_STAR` are scaled so that the first mean is MU_STAR; and,
+after a plus, a reward law other than Bernoulli: `linear:100+beta`, `+uniform`, `+constant`,
 `+truncnorm:0.1`. A new instance is one function in `means.py` and one line in `_PARSERS`.
 """
 
@@ -37,7 +38,7 @@ class Instance:
     kind: int
     a: float = 1.0
     b: float = 1.0
-    top: float = 1.0
+    top: float = means.TOP
     listed: tuple[float, ...] = ()
     law: int = laws.BERNOULLI
     spread: float = 0.0
@@ -52,7 +53,7 @@ class Instance:
         """The mean reward of an arm."""
         if self.endless:
             return means.reservoir_mean(arm, self.a, self.b, self.top, key, [0, 0])
-        return means.mean_of(self.kind, arm, self.n_arms, self.a, self.listed)
+        return means.mean_of(self.kind, arm, self.n_arms, self.a, self.top, self.listed)
 
     @property
     def best_mean(self) -> float:
@@ -121,21 +122,35 @@ def instance(spec: str | Instance | Sequence[float]) -> Instance:
 
 
 def _linear(spec: str, arguments: list[str]) -> Instance:
-    _expect(spec, arguments, 1, "linear:K")
+    _expect(spec, arguments, (1, 2), "linear:K or linear:K:MU_STAR")
     n = _arms(spec, arguments[0])
-    return Instance(f"linear:{n}", n, means.LINEAR)
+    top, scaled = _top(spec, arguments[1:])
+    return Instance(f"linear:{n}{scaled}", n, means.LINEAR, top=top)
 
 
 def _power(spec: str, arguments: list[str]) -> Instance:
-    _expect(spec, arguments, 2, "power:K:ALPHA")
+    _expect(spec, arguments, (2, 3), "power:K:ALPHA or power:K:ALPHA:MU_STAR")
     n, alpha = _arms(spec, arguments[0]), _number(spec, arguments[1])
     if not 0.0 < alpha <= 100.0:
         raise SettingError(f"instance {spec!r}: ALPHA={alpha:g} must be above 0 and at most 100")
-    return Instance(f"power:{n}:{alpha!r}", n, means.POWER, a=alpha)
+    top, scaled = _top(spec, arguments[2:])
+    return Instance(f"power:{n}:{alpha!r}{scaled}", n, means.POWER, a=alpha, top=top)
+
+
+def _top(spec: str, arguments: list[str]) -> tuple[float, str]:
+    """The best mean, and how the name says it: not at all where it is the usual one."""
+    if not arguments:
+        return means.TOP, ""
+    top = _number(spec, arguments[0])
+    if not MIN_TOP <= top <= means.TOP:
+        raise SettingError(
+            f"instance {spec!r}: MU_STAR={top:g} must be from {MIN_TOP:g} to {means.TOP:g}"
+        )
+    return top, "" if top == means.TOP else f":{top!r}"
 
 
 def _listed(spec: str, arguments: list[str]) -> Instance:
-    _expect(spec, arguments, 1, "bernoulli:P,P,...")
+    _expect(spec, arguments, (1,), "bernoulli:P,P,...")
     listed = tuple(_number(spec, text) for text in arguments[0].split(","))
     for p in listed:
         if not 0.0 <= p <= 1.0:
@@ -146,7 +161,7 @@ def _listed(spec: str, arguments: list[str]) -> Instance:
 
 
 def _reservoir(spec: str, arguments: list[str]) -> Instance:
-    _expect(spec, arguments, 3, "beta:A:B:MU_STAR")
+    _expect(spec, arguments, (3,), "beta:A:B:MU_STAR")
     a, b, top = (_number(spec, text) for text in arguments)
     if not (0.01 <= a <= 1000.0 and 0.01 <= b <= 1000.0):
         raise SettingError(f"instance {spec!r}: A and B must be from 0.01 to 1000")
@@ -169,6 +184,8 @@ _ALIASES = {
 }
 """The paper's reservoirs (its Table 1)."""
 MAX_SORTED = 10**6
+MIN_TOP = 1e-4
+"""Below that the worst means would be too small for the law truncnorm."""
 
 
 def _law(text: str | None, spec: str) -> tuple[int, float, str]:
@@ -193,8 +210,8 @@ def _law(text: str | None, spec: str) -> tuple[int, float, str]:
     return law, spread, f"+{name}:{spread!r}"
 
 
-def _expect(spec: str, arguments: list[str], count: int, form: str) -> None:
-    if len(arguments) != count:
+def _expect(spec: str, arguments: list[str], counts: tuple[int, ...], form: str) -> None:
+    if len(arguments) not in counts:
         raise SettingError(f"instance {spec!r} is not of the form {form}")
 
 

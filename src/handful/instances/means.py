@@ -6,6 +6,7 @@ Index 0 is the paper's arm 1. The paper's finite instances (section 3.2), for K 
     power     mu_1 = 0.99,  mu_i = 1 - 0.98 ((i-1)/(K-1))^alpha for i > 1      (B_alpha^K)
     listed    the means as given
 
+the first two also scaled to a best mean other than 0.99, such as that of an advertisement's clicks;
 and a reservoir, whose arms are drawn anew in each run (section 4.2):
 
     beta      mu_i = mu* times a Beta(a, b) number that follows from the run's key and i
@@ -38,14 +39,15 @@ def reservoir_mean(i: int, a: float, b: float, top: float, key: int, state: Stat
     return top * beta(a, b, state)
 
 
-def mean_of(kind: int, i: int, K: int, alpha: float, listed: Sequence[float]) -> float:
-    """The mean of arm i of a finite set."""
+def mean_of(kind: int, i: int, K: int, alpha: float, top: float, listed: Sequence[float]) -> float:
+    """The mean of arm i of a finite set; `top` is that of arm 0 unless they are listed."""
     if kind == LISTED:
         return listed[i]
     if i == 0:
-        return TOP
+        return top
+    scale = top / TOP
     # As doubles before the division: a kernel has no other way to divide whole numbers.
     share = float(i) / float(K - 1)
     if kind == LINEAR:
-        return TOP - (TOP - BOTTOM) * share
-    return float(BOTTOM + TOP - (TOP - BOTTOM) * share**alpha)
+        return scale * (TOP - (TOP - BOTTOM) * share)
+    return float(scale * (BOTTOM + TOP - (TOP - BOTTOM) * share**alpha))

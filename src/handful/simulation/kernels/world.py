@@ -134,7 +134,7 @@ PAIR, FEW, MANY = range(3)
 @use
 def finite_mean(world: World, arm: int, key: int, state: Words) -> float:
     """The mean of an arm of a finite set."""
-    return means.mean_of(world.kind, arm, world.n_arms, world.a, world.listed)
+    return means.mean_of(world.kind, arm, world.n_arms, world.a, world.top, world.listed)
 
 
 @use
