@@ -114,8 +114,10 @@ class FiniteArms:
     def check_fingerprint(self, saved: int, saved_n: int) -> None:
         """Refuse a state that was saved with other arms."""
         if saved_n != self.n:
+            # A reservoir has as many as can be.
+            told = "endless" if saved_n == MAX_ARMS else saved_n
             raise OtherArmsError(
-                f"this state belongs to a policy on {saved_n} arms, but {self.n} were given: "
+                f"this state belongs to a policy on {told} arms, but {self.n} were given: "
                 "give the arms that it was saved with"
             )
         if saved != self.fingerprint():

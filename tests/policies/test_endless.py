@@ -239,3 +239,9 @@ def test_a_policy_whose_iterator_ended_can_still_be_shown() -> None:
     assert "the iterator ended before" in repr(policy)
     assert policy.recommend() in "abcdefgh"
     assert policy.to_bytes()
+
+
+def test_a_state_of_endless_arms_is_not_for_a_list() -> None:
+    blob = handful.Race(handful.Reservoir(str), memory=2, seed=1).to_bytes()
+    with pytest.raises(OtherArmsError, match="on endless arms, but 2 were given"):
+        handful.from_bytes(blob, arms=["a", "b"])

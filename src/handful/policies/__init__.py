@@ -124,10 +124,10 @@ __all__ = [
 
 
 def policy_class(name: str) -> type[Policy]:
-    """The policy of that name, or an error that names the nearest ones."""
+    """The policy of that name, UCB-M as well as ucb-m, or an error that names the nearest ones."""
     try:
-        return POLICIES[name]
-    except (KeyError, TypeError):
+        return POLICIES[str(name).lower()]
+    except KeyError:
         raise UnknownNameError("policy", str(name), POLICIES) from None
 
 
