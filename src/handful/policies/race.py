@@ -13,33 +13,43 @@ kl is the divergence of Bernoulli laws, which for rewards in [0, 1] is on the sa
 duels the incumbent is pulled. The next arm comes up once all of these hold, with i arms so far, and
 X what the duels of arms that came up have cost, the sum of m0 minus reward over their pulls:
 
-    t^0.67 >= i, and t^0.6 >= X or, in the first pass over K arms, t >= 20 K
-    ln t >= L r^(i/K - 1), r = 1.24, after the first pass; L = ln(K)/0.6, at least 2
-    n0 >= 0.15 t / (m - 1), with m arms in memory
+    in the first pass over K arms    t^0.67 >= i and t^0.6 >= X, or t >= min(20 K, 0.4 K^1.5)
+    after it                         these two, and ln t >= L r^(i/K - 1), L = ln(K)/0.6, at least 2
+    always                           n0 >= 0.15 t / (m - 1), with m arms in memory
 
 **Why these.** An arm that is the best but loses a duel is not lost: it comes up again. If it loses
 each with a chance of order exp(-c ln t0), the chances of the passes multiply, as if the statistics
 of all of them had been kept. Passes at times whose logarithm grows by a factor r need c = r - 1
-each to have erred with chance 1/t by the time t; c = 0.4 leaves room. In the first pass, where few
-incumbents are worth keeping, c = 0.2: it is about finding a good one soon. The term d ln n1, with d
-= 0.52, in the first pass 0.35, ends duels of near ties, which otherwise last as long as everything
-before them; like IMED's ln n, it asks less certainty of an arm that was looked at often. To lose
-the incumbent wrongly would lose what all passes have found, hence 1.2 ln t for that. An incumbent
-that won by luck has too high a mean until it was pulled more, hence its share of the pulls; where
-memory has more arms that may be as good, the share is smaller. It is also why a challenger with as
-many pulls is not yet beaten: n0 / (n0 + n1) is what the evidence is worth where both means are
-uncertain, and 2 n1 is for the incumbent being the luckiest of many. Without w, 20 arms of which the
-best is ahead by 0.05 had a tail: among equals, the luckiest read 0.526 for 0.5 and the best lost to
-it in pass after pass. Endless arms are a first pass that does not end: how many to look at is a
-question of what they cost, X, against what is left to gain. So it is with K arms at first; but the
-pass is a small part of 20 K pulls, and not to have seen the best arm by then would cost more.
+each to have erred with chance 1/t by the time t. With two arms in memory r = 1.27, and c = 0.4
+leaves room. In the first pass, where few incumbents are worth keeping, c = 0.2: it is about finding
+a good one soon.
+
+The term d ln n1 ends duels of near ties, which otherwise last as long as everything before them;
+like IMED's ln n, it asks less certainty of an arm that was looked at often. A tie then lasts about
+t0^(c/d) pulls. In the first pass d = 0.35. After it d = 0.48, or more where K such duels would take
+more than 8 t0 pulls: among many equals the best arm would come up too late.
+
+To lose the incumbent wrongly would lose what all passes have found, hence 1.2 ln t for that. An
+incumbent that won by luck has too high a mean until it was pulled more, hence its share of the
+pulls; where memory has more arms that may be as good, the share is smaller. It is also why a
+challenger with as many pulls is not yet beaten: n0 / (n0 + n1) is what the evidence is worth where
+both means are uncertain, and 2 n1 is for the incumbent being the luckiest of many. Without w, 20
+arms of which the best is ahead by 0.05 had a tail: among equals, the luckiest read 0.526 for 0.5
+and the best lost to it in pass after pass.
+
+Endless arms are a first pass that does not end: how many to look at is a question of what they
+cost, X, against what is left to gain. So it is with K arms at first; but unless most are near ties
+the pass is a small part of 20 K pulls, and not to have seen the best arm by then would cost more.
+Where arms are few they are gone through sooner still.
 
 **More memory.** The losers stay, with their statistics, until their place is needed: the one with
-the lowest mean goes. One that comes up again challenges with what is known of it, with c = 0.45: it
-has no fresh chance in each pass, so it is asked a little more. So does one whose mean is above the
-incumbent's after all, while no other is due; such duels are not counted in X, which is about how
-many arms to look at: counted, near ties in memory would keep the rest of the arms waiting. With
-room for all arms, nobody ever goes, and the policy is IMED.
+the lowest mean goes. One that comes up again challenges with what is known of it, with c = 0.5 and
+d at least 0.6: it has no fresh chance in each pass, so it is asked more. So does one whose mean is
+above the incumbent's after all, while no other is due; such duels are not counted in X, which is
+about how many arms to look at: counted, near ties in memory would keep the rest of the arms
+waiting. With the good arms in memory a pass finds less that is new, so with M of them passes are
+further apart: r = 1.27 + 0.05 ln(M/2) (1 - M/K). With room for all arms, nobody ever goes, and the
+policy is IMED.
 
 No bound on the regret is proven here. The constants were chosen by simulation, once, for all
 instances.
@@ -55,10 +65,12 @@ from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, Automaton
 from handful.rules.base import as_given
 from handful.rules.imed import index
 
-FIRST, LATER, KNOWN = 0.2, 0.4, 0.45
+FIRST, LATER, KNOWN = 0.2, 0.4, 0.5
 """c: in the first pass, after it, and for an arm whose statistics are in memory."""
-TIE_FIRST, TIE = 0.35, 0.52
-"""d: in the first pass, and otherwise."""
+TIE_FIRST, TIE, TIE_KNOWN = 0.35, 0.48, 0.6
+"""d: in the first pass, at least after it, and at least for an arm that is known as above."""
+LONGEST = 8.0
+"""Times t: K duels of ties, after the first pass, are not to take more pulls."""
 DOUBT = 2.0
 """Times n1, against n0: how much the doubt about the incumbent's mean takes off the evidence."""
 WIN = 1.2
@@ -67,15 +79,16 @@ ARMS = 0.67
 """At most t^ARMS arms may have come up."""
 PACE = 0.6
 """They may have cost t^PACE."""
-SURE = 20
-"""Times K: when the first pass goes on whatever it has cost."""
-RATIO = 1.24
-"""The growth of ln t from one pass to the next."""
+SURE, SOON = 20.0, 0.4
+"""Times K and times K^1.5: when the first pass goes on whatever it has cost."""
+RATIO, RATIO_BY_MEMORY = 1.27, 0.05
+"""The growth of ln t from one pass to the next with two arms in memory; times ln(M/2) (1 - M/K),
+how much more it is with M."""
 SHARE = 0.15
 """Of all pulls, for the incumbent and one other arm in memory before another comes up."""
 
 INCUMBENT, CHALLENGER, SEEN, LEVEL, MARGIN, PULLS, COST, OPENS, CAME_UP = range(9)
-"""The registers. No duel: the challenger is the incumbent. LEVEL is c ln t0, MARGIN is d; CAME_UP
+"""The registers. No duel: the challenger is the incumbent. LEVEL is c ln t0, MARGIN d; CAME_UP
 is 1 in the duel of an arm that came up, 0 in that of a loser that was ahead."""
 
 GOES_ON, LOST, WON = range(3)
@@ -92,12 +105,12 @@ def step(
     if p[-1] >= K:
         return with_room_for_all(i, K, n, s, reg)
     if came:
+        c, d = FIRST, TIE_FIRST
         if n[slot] > 1:
-            challenge(slot, KNOWN, TIE, reg)
+            c, d = KNOWN, TIE_KNOWN
         elif i > K:
-            challenge(slot, LATER, TIE, reg)
-        else:
-            challenge(slot, FIRST, TIE_FIRST, reg)
+            c, d = LATER, TIE
+        challenge(slot, c, d, i, K, reg)
         reg[CAME_UP] = 1.0
     incumbent, challenger = int(reg[INCUMBENT]), int(reg[CHALLENGER])
     duel = challenger != incumbent
@@ -112,15 +125,19 @@ def step(
         reg[INCUMBENT] = reg[CHALLENGER] = incumbent
     if duel or came:
         share = SHARE / max(1, in_use(n) - 1)
-        reg[OPENS] = opening(i, K, reg[PULLS], n[incumbent], share, reg[COST])
-    return between_duels(n, s, reg, int(p[-1]))
+        ratio = RATIO + RATIO_BY_MEMORY * math.log(p[-1] / 2.0) * (1.0 - p[-1] / K)
+        reg[OPENS] = opening(i, K, reg[PULLS], n[incumbent], share, reg[COST], ratio)
+    return between_duels(i, K, n, s, reg, int(p[-1]))
 
 
-def challenge(slot: int, c: float, d: float, reg: Registers) -> None:
+def challenge(slot: int, c: float, d: float, i: int, K: int, reg: Registers) -> None:
     """Begin a duel."""
     reg[CHALLENGER] = slot
     reg[LEVEL] = c * math.log(reg[PULLS])
     reg[MARGIN] = d
+    if i > K:
+        longest = math.log(LONGEST * reg[PULLS] / K)
+        reg[MARGIN] = max(d, reg[LEVEL] / longest)
 
 
 def verdict(n0: int, s0: float, n1: int, s1: float, reg: Registers) -> int:
@@ -139,7 +156,9 @@ def turn(n: Sequence[int], reg: Registers) -> int:
     return challenger if n[challenger] <= n[incumbent] else incumbent
 
 
-def between_duels(n: Sequence[int], s: Sequence[float], reg: Registers, M: int) -> tuple[int, int]:
+def between_duels(
+    i: int, K: int, n: Sequence[int], s: Sequence[float], reg: Registers, M: int
+) -> tuple[int, int]:
     """The next arm if it is time, or a loser that is ahead after all, or the incumbent."""
     incumbent = int(reg[INCUMBENT])
     used = in_use(n)
@@ -153,21 +172,20 @@ def between_duels(n: Sequence[int], s: Sequence[float], reg: Registers, M: int) 
     if reg[PULLS] >= reg[OPENS]:
         return (used if used < M else worst), NEXT
     if best >= 0 and s[best] / n[best] > s[incumbent] / n[incumbent]:
-        challenge(best, KNOWN, TIE, reg)
+        challenge(best, KNOWN, TIE_KNOWN, i, K, reg)
         reg[CAME_UP] = 0.0
         return turn(n, reg), KEEP
     return incumbent, KEEP
 
 
-def opening(i: int, K: int, t: float, n0: float, share: float, cost: float) -> float:
+def opening(i: int, K: int, t: float, n0: float, share: float, cost: float, ratio: float) -> float:
     """When the next arm may come up if only the incumbent is pulled until then."""
-    paid = math.pow(max(1.0, cost), 1.0 / PACE)
+    when = max(math.pow(i, 1.0 / ARMS), math.pow(max(1.0, cost), 1.0 / PACE))
     if i < K:
-        paid = min(paid, float(SURE) * K)
-    when = max(math.pow(i, 1.0 / ARMS), paid)
-    if i >= K:
+        when = min(when, SURE * K, SOON * math.pow(K, 1.5))
+    else:
         first = max(2.0, math.log(K) / PACE)
-        when = max(when, math.exp(min(700.0, first * math.pow(RATIO, i / K - 1.0))))
+        when = max(when, math.exp(min(700.0, first * math.pow(ratio, i / K - 1.0))))
     return max(when, t + (share * t - n0) / (1.0 - share))
 
 
@@ -282,7 +300,7 @@ class Race(AutomatonPolicy):
     name = "race"
     title = "Race"
     summary = "an incumbent and challengers, each duel ended as soon as it is decided"
-    citation = "handful: see src/handful/policies/race.py"
+    citation = "handful's own: docs/mathematics.md, Racing"
     any_arms = True
     automaton = Automaton(
         "race", step, 9, slots=2, credit=as_given, keeps_held=True, calm=calm, absorb=absorb
