@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,23 @@ def test_every_cell_can_be_planned_and_is_there_once() -> None:
         race = [entry.memory for entry in entries(arena) if entry.policy == "race"]
         assert race == [2, 4, 8, 10, 16]
     assert {cell.runs for cell in cells if cell.policy.name == "race"} == {1000, 100}
+
+
+def test_runs_are_fewer_where_a_cell_is_slow() -> None:
+    def runs(arena: Arena, policy: str, memory: int | None = 2) -> int:
+        found = [e for e in entries(arena) if (e.policy, e.memory) == (policy, memory)]
+        return planned(arena, found[0], 1000).runs
+
+    harder, longer = arenas.HARDER[0], arenas.LARGE[2]
+    assert longer.horizon > 10**6
+    for arena in (arenas.FINITE[0], harder, longer):
+        assert runs(arena, "race") == (100 if arena is longer else 1000)
+    policies = [("ts-m", 2), ("mpse", None), ("klucb-m", 2), ("imed", None)]
+    assert [runs(arenas.FINITE[0], *p) for p in policies] == [1000, 1000, 1000, 1000]
+    assert [runs(harder, *p) for p in policies] == [100, 100, 25, 50]
+    assert [runs(longer, *p) for p in policies] == [50, 50, 25, 50]
+    rule = next(e for e in entries(harder) if e.policy == "klucb-m")
+    assert [planned(harder, rule, asked).runs for asked in (1, 3, 40, 400)] == [1, 3, 5, 10]
 
 
 def test_arms_of_endless_arenas_are_as_rare_as_two_target_is_told() -> None:
@@ -161,7 +179,7 @@ def small_board() -> Board:
     scores = []
     for arena in (ARENAS[5], arenas.ENDLESS[1]):
         for entry in entries(arena):
-            cell = planned(Arena(arena.name, arena.instance, "", 300), entry, 20)
+            cell = replace(planned(arena, entry), horizon=300, runs=20)
             scores.append(Score(run_cell(cell, engine="python").regret.per_run, arena, entry))
     return Board(scores)
 
@@ -175,14 +193,19 @@ def test_the_page_says_what_the_scores_say(
     for name in ("FINITE", "ENDLESS", "HARDER", "LAWS", "LARGE"):
         kept = tuple(a for a in getattr(beyond, name) if a in small_board.arenas())
         monkeypatch.setattr(beyond, name, kept)
+    monkeypatch.setattr(leaderboard, "ENOUGH", 20)
     index = tmp_path / report.PAGE
     index.write_text(f"<nav>{report._HERE}</nav>", encoding="utf-8")
     written = beyond.write(small_board, drifts, tmp_path, 0)
     page = written[0].read_text(encoding="utf-8")
     for score in small_board:
         assert f"{score.mean:,.0f}" in page
-        assert f"{score.p99:,.0f}" in page
+        assert score.enough
+        assert f"{score.p99:,.0f}</small>" in page
         assert math.isfinite(score.half)
+    monkeypatch.setattr(leaderboard, "ENOUGH", 21)
+    fewer = beyond.write(small_board, drifts, tmp_path, 0)[0].read_text(encoding="utf-8")
+    assert "</small>" not in fewer
     for duel in small_board.duels():
         assert f"{duel.ratio:,.2f}" in page
     lost = any(duel.lost for duel in small_board.duels())

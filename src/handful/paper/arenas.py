@@ -27,8 +27,10 @@ MANY = 100
 """With more arms, the only reference is IMED."""
 VERY_MANY = 1000
 """With more arms, there is none."""
-FEWER = 10
-"""One in so many runs where a cell is slow: see `planned`."""
+FEWER, FEW, FEWEST = 10, 20, 40
+"""One in so many runs beyond the paper's instances, the slower the fewer: see `planned`."""
+AT_LEAST = 5
+"""Runs of any cell, if so many are asked for: fewer have no interval to speak of."""
 
 RACE, PAPER, RULES, LITERATURE, UNBOUNDED = (
     "Race", "the paper", "the paper with other rules", "other bounded memory", "every arm in memory"
@@ -201,16 +203,23 @@ class Leaderboard:
 def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
     """The cell of an entry on an arena.
 
-    One run in ten where a run is slow to simulate: horizons beyond 10^6; rewards that are not
-    Bernoulli, for all but ours, since each takes a draw of its law; and, beyond the paper's own
-    instances, other rules in its schedule and policies that keep every arm.
+    All runs on the paper's own instances, and for ours with Bernoulli rewards and up to 10^6 pulls.
+    Elsewhere fewer; few with longer horizons and of the reference; and fewest of other rules in the
+    paper's schedule and other policies that keep every arm, which are slow to simulate.
     """
     policy = entry.policy.format(a=arena.a, b=arena.b)
-    ours, harder = entry.policy == OURS, arena not in (*FINITE, *ENDLESS)
-    if (
-        arena.horizon > 10**6
-        or (arena in LAWS and not ours)
-        or (harder and entry.family in (RULES, UNBOUNDED))
-    ):
-        runs = max(1, runs // FEWER)
+    runs = max(min(runs, AT_LEAST), runs // _share(arena, entry))
     return cell(policy, arena.instance, entry.memory, arena.horizon, runs, seed)
+
+
+def _share(arena: Arena, entry: Entry) -> int:
+    ours, longer = entry.policy == OURS, arena.horizon > 10**6
+    if arena in (*FINITE, *ENDLESS):
+        return 1
+    if ours:
+        return FEWER if longer or arena in LAWS else 1
+    if entry.policy == REFERENCE:
+        return FEW
+    if entry.family in (RULES, UNBOUNDED):
+        return FEWEST
+    return FEW if longer else FEWER

@@ -35,7 +35,7 @@ from handful.paper.arenas import (
     UNBOUNDED,
     Arena,
 )
-from handful.paper.leaderboard import BLOWS_UP, Board, Score
+from handful.paper.leaderboard import BLOWS_UP, ENOUGH, Board, Score
 from handful.paper.typeset import environment
 from handful.simulation.plot import PALETTE, figure, save, style
 
@@ -107,6 +107,7 @@ def _contents(board: Board, seed: int) -> dict[str, Any]:
         "families": FAMILIES,
         "left_out": LEFT_OUT,
         "blows_up": BLOWS_UP,
+        "enough": ENOUGH,
         "pulls": sum(len(s.per_run) * s.arena.horizon for s in board if s.arena in ARENAS),
         "runs": max(len(score.per_run) for score in board),
         "best": _best_test(board),

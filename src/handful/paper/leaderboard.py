@@ -56,6 +56,11 @@ class Score(Estimate):
         return self.quantile(0.99)
 
     @property
+    def enough(self) -> bool:
+        """Whether there are runs enough to speak of a 99th percentile."""
+        return len(self.per_run) >= ENOUGH
+
+    @property
     def tail(self) -> float:
         """The 99th percentile in means."""
         return self.p99 / self.mean if self.mean > 0 else math.nan
@@ -159,7 +164,7 @@ class Board:
     @property
     def enough(self) -> bool:
         """Whether Race has runs enough everywhere to speak of tails and of small differences."""
-        return all(len(s.per_run) >= ENOUGH for s in self.scores if s.entry.policy == OURS)
+        return all(score.enough for score in self.scores if score.entry.policy == OURS)
 
     def blow_ups(self) -> list[Score]:
         """Race's scores with a long tail."""
