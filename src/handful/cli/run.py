@@ -29,8 +29,8 @@ from handful.simulation.plan import ENGINES, parse_policy
 @click.option(
     "--instance", "-i", "instances", multiple=True, required=True, metavar="SPEC",
     help="linear:K, power:K:ALPHA, bernoulli:P,P,..., B_L:K, B_0.3:K; with another first mean "
-    "than 0.99: linear:K:MU_STAR, power:K:ALPHA:MU_STAR; endless: beta:A:B:MU_STAR, I1, I2, I3, I4; a "
-    "reward law after a plus: linear:100+beta, +uniform, +constant, +truncnorm:0.1. "
+    "than 0.99: linear:K:MU_STAR, power:K:ALPHA:MU_STAR; endless: beta:A:B:MU_STAR, I1, I2, I3, "
+    "I4; a reward law after a plus: linear:100+beta, +uniform, +constant, +truncnorm:0.1. "
     "Repeat for a grid.",
 )  # fmt: skip
 @click.option(
