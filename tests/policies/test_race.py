@@ -99,7 +99,8 @@ class Racing:
     def opening(self) -> float:
         when: float = max(self.i ** (1 / 0.67), max(1.0, self.cost) ** (1 / 0.6))
         if self.i < self.K:
-            when = min(when, 20 * self.K, 0.4 * self.K**1.5)
+            arm_in_rewards = self.cost / max(self.i * self.incumbent.mean, 1e-9)
+            when = min(when, max(1, arm_in_rewards / 2) * min(20 * self.K, 0.4 * self.K**1.5))
         else:
             r = 1.27 + 0.05 * math.log(self.M / 2) * (1 - self.M / self.K)
             first = max(2.0, math.log(self.K) / 0.6)

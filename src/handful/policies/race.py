@@ -13,7 +13,8 @@ kl is the divergence of Bernoulli laws, which for rewards in [0, 1] is on the sa
 duels the incumbent is pulled. The next arm comes up once all of these hold, with i arms so far, and
 X what the duels of arms that came up have cost, the sum of m0 minus reward over their pulls:
 
-    in the first pass over K arms    t^0.67 >= i and t^0.6 >= X, or t >= min(20 K, 0.4 K^1.5)
+    in the first pass over K arms    t^0.67 >= i and t^0.6 >= X, or t >= D min(20 K, 0.4 K^1.5),
+                                     where D = X / (2 i m0), at least 1
     after it                         these two, and ln t >= L r^(i/K - 1), L = ln(K)/0.6, at least 2
     always                           n0 >= 0.15 t / (m - 1), with m arms in memory
 
@@ -40,7 +41,8 @@ and the best lost to it in pass after pass.
 Endless arms are a first pass that does not end: how many to look at is a question of what they
 cost, X, against what is left to gain. So it is with K arms at first; but unless most are near ties
 the pass is a small part of 20 K pulls, and not to have seen the best arm by then would cost more.
-Where arms are few they are gone through sooner still.
+Where arms are few they are gone through sooner still, and later by D where an arm costs more than
+two rewards of the incumbent: with means of 0.05 a duel takes hundreds of pulls.
 
 **More memory.** The losers stay, with their statistics, until their place is needed: the one with
 the lowest mean goes. One that comes up again challenges with what is known of it, with c = 0.5 and
@@ -80,7 +82,9 @@ ARMS = 0.67
 PACE = 0.6
 """They may have cost t^PACE."""
 SURE, SOON = 20.0, 0.4
-"""Times K and times K^1.5: when the first pass goes on whatever it has cost."""
+"""Times K and times K^1.5: when the first pass goes on, whatever it has cost so far, ..."""
+DEAR = 2.0
+"""... but later where an arm costs more, on average, than so many rewards of the incumbent."""
 RATIO, RATIO_BY_MEMORY = 1.27, 0.05
 """The growth of ln t from one pass to the next with two arms in memory; times ln(M/2) (1 - M/K),
 how much more it is with M."""
@@ -126,7 +130,8 @@ def step(
     if duel or came:
         share = SHARE / max(1, in_use(n) - 1)
         ratio = RATIO + RATIO_BY_MEMORY * math.log(p[-1] / 2.0) * (1.0 - p[-1] / K)
-        reg[OPENS] = opening(i, K, reg[PULLS], n[incumbent], share, reg[COST], ratio)
+        n0, s0 = n[incumbent], s[incumbent]
+        reg[OPENS] = opening(i, K, reg[PULLS], n0, s0, share, reg[COST], ratio)
     return between_duels(i, K, n, s, reg, int(p[-1]))
 
 
@@ -178,11 +183,14 @@ def between_duels(
     return incumbent, KEEP
 
 
-def opening(i: int, K: int, t: float, n0: float, share: float, cost: float, ratio: float) -> float:
+def opening(
+    i: int, K: int, t: float, n0: float, s0: float, share: float, cost: float, ratio: float
+) -> float:
     """When the next arm may come up if only the incumbent is pulled until then."""
     when = max(math.pow(i, 1.0 / ARMS), math.pow(max(1.0, cost), 1.0 / PACE))
     if i < K:
-        when = min(when, SURE * K, SOON * math.pow(K, 1.5))
+        dear = max(1.0, cost * n0 / max(DEAR * i * s0, 1e-9))
+        when = min(when, dear * min(SURE * K, SOON * math.pow(K, 1.5)))
     else:
         first = max(2.0, math.log(K) / PACE)
         when = max(when, math.exp(min(700.0, first * math.pow(ratio, i / K - 1.0))))
