@@ -139,3 +139,9 @@ def test_a_best_mean_that_cannot_be_is_refused(best: Any) -> None:
 def test_a_best_mean_and_instances_are_one_too_many() -> None:
     with pytest.raises(SettingError, match="not both"):
         advise(50, 2, 200, best=0.1, instances=["linear:50"], runs=2)
+
+
+def test_instances_are_names() -> None:
+    means: Any = [0.9, 0.8]
+    with pytest.raises(SettingError, match="instances are names"):
+        advise(2, 2, 200, instances=[means], runs=2)

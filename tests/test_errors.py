@@ -52,6 +52,12 @@ def test_a_name_near_no_other_is_met_with_all_names() -> None:
     assert str(error) == "there is no policy 'zzz': known: moss-m, ucb-m"
 
 
+def test_a_name_where_there_are_none_is_met_with_that() -> None:
+    assert str(UnknownNameError("setting of race", "memry", ())) == (
+        "there is no setting of race 'memry': there are none"
+    )
+
+
 def test_a_missing_package_is_met_with_the_command_that_installs_it() -> None:
     error = MissingExtraError("the simulator", "numba", "sim")
     assert "pip install 'handful[sim]'" in str(error)

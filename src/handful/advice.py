@@ -133,6 +133,8 @@ def advise(
     runs = whole("runs", runs, 10**6)
     if best is not None and instances:
         raise SettingError("instances have their own best means: give them, or best, not both")
+    if not all(isinstance(world, str) for world in instances):
+        raise SettingError("instances are names, such as linear:100 or bernoulli:0.9,0.8")
     worlds = list(instances) or _instances(K, best)
     names = [name for name in candidates(K, M) if told or name not in TOLD]
     plan = [

@@ -41,7 +41,9 @@ class UnknownNameError(SettingError):
         names = sorted(known)
         near = get_close_matches(given.lower(), names, n=3, cutoff=0.6)
         near = near or get_close_matches(given, names, n=3, cutoff=0.6)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or '-'}"
+        hint = f"known: {', '.join(names)}" if names else "there are none"
+        if near:
+            hint = f"did you mean {' or '.join(near)}?"
         super().__init__(f"there is no {kind} {given!r}: {hint}")
 
 

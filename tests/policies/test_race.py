@@ -142,23 +142,25 @@ def coins(means: Callable[[int], float], seed: int, whole: bool) -> Coin:
     return flip
 
 
-def drawn(seed: int) -> Callable[[int], float]:
-    return lambda arm: random.Random(1000 * seed + arm).betavariate(0.7, 1.5)
+def drawn(seed: int, scale: float = 1.0) -> Callable[[int], float]:
+    return lambda arm: scale * random.Random(1000 * seed + arm).betavariate(0.7, 1.5)
 
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("M", [2, 3, 7])
-@pytest.mark.parametrize("K", [None, 8, 30])
-def test_it_makes_the_choices_of_its_definition(K: int | None, M: int, whole: bool) -> None:
+@pytest.mark.parametrize(("K", "scale"), [(None, 1.0), (8, 1.0), (30, 1.0), (200, 0.4)])
+def test_it_makes_the_choices_of_its_definition(
+    K: int | None, scale: float, M: int, whole: bool
+) -> None:
     for seed in range(3):
-        means = drawn(seed)
+        means = drawn(seed, scale)
         policy = Race(K if K else Reservoir(lambda i: i), M, seed=seed)
         order: Iterator[int] = itertools.count()
         if K:
             order = itertools.cycle([policy._shuffle.arm_at(j) for j in range(K)])
         twin = Racing(K or math.inf, M, order, coins(means, seed, whole)).pulls()
         flip = coins(means, seed, whole)
-        for t in range(2000):
+        for t in range(max(2000, 40 * (K or 0))):
             arm = policy.select()
             assert arm == next(twin), t
             policy.update(arm, flip(arm))

@@ -13,6 +13,7 @@ from handful.policies.automaton import AutomatonPolicy
 from handful.policies.phased import PhasedPolicy
 from handful.rules import BonusRule, DrawRule
 from handful.simulation import Cell, Result, read_parquet, run_cell
+from handful.simulation.result import shortened
 from handful.simulation.sources import source_digest
 
 Report = Callable[[float, str], None]
@@ -66,7 +67,7 @@ class Store:
             if kept is None:
                 share = work(planned) / (planned.horizon * planned.runs)
 
-                what = _short(planned.id)
+                what = shortened(planned.id)
 
                 def step(
                     pulls: int, before: float = done, share: float = share, what: str = what
@@ -82,11 +83,6 @@ class Store:
                 report(done, what)
             results.add(planned, kept)
         return results
-
-
-def _short(text: str, most: int = 70) -> str:
-    """For a line of progress: an instance may list a hundred means."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def work(planned: Cell) -> float:

@@ -209,9 +209,14 @@ class Result:
         s = self.settings
         runs = f"{s['runs']} run{'s' * (s['runs'] != 1)}"
         return (
-            f"{self.label} on {s['instance']}: regret {self.regret!r} "
+            f"{self.label} on {shortened(s['instance'])}: regret {self.regret!r} "
             f"after {s['horizon']} pulls ({runs}, seed {s['seed']})"
         )
+
+
+def shortened(text: str, most: int = 70) -> str:
+    """For a line of text: an instance may list a hundred means."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def write_parquet(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
