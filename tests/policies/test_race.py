@@ -96,25 +96,31 @@ class Racing:
             else:
                 yield self.pull(self.incumbent)[0]
 
+    def first_pass(self) -> float:
+        latest: float = min(20 * self.K, 0.4 * self.K**1.5)
+        return latest
+
+    def due(self, i: int) -> float:
+        when: float = max(i ** (1 / 0.67), max(1.0, self.cost) ** (1 / 0.6))
+        if i < self.K:
+            return min(when, self.first_pass())
+        r = 1.27 + 0.05 * math.log(self.M / 2) * (1 - self.M / self.K)
+        first = max(2.0, math.log(self.K) / 0.6)
+        return max(when, math.exp(first * r ** (i / self.K - 1)))
+
     def opening(self) -> float:
-        when: float = max(self.i ** (1 / 0.67), max(1.0, self.cost) ** (1 / 0.6))
-        if self.i < self.K:
-            arm_in_rewards = self.cost / max(self.i * self.incumbent.mean, 1e-9)
-            when = min(when, max(1, arm_in_rewards / 2) * min(20 * self.K, 0.4 * self.K**1.5))
-        else:
-            r = 1.27 + 0.05 * math.log(self.M / 2) * (1 - self.M / self.K)
-            first = max(2.0, math.log(self.K) / 0.6)
-            when = max(when, math.exp(first * r ** (self.i / self.K - 1)))
         share = 0.15 / max(1, len(self.held) - 1)
-        return max(when, self.t + (share * self.t - self.incumbent.n) / (1 - share))
+        return max(self.due(self.i), self.t + (share * self.t - self.incumbent.n) / (1 - share))
 
     def duel(self, challenger: Arm, turn: Arm, t0: int, counted: bool = True) -> Iterator[int]:
-        c, d = 0.5, 0.6
+        first = self.i <= self.K
+        c = 0.7
         if challenger.n == 0:
-            c, d = (0.2, 0.35) if self.i <= self.K else (0.4, 0.48)
-        if self.i > self.K:
-            # A tie lasts t0^(c/d) pulls, and K of them at most 8 t0.
-            d = max(d, c * math.log(t0) / math.log(8 * t0 / self.K))
+            c = 0.2 if first else 0.43
+        longest = min(t0**0.57, self.first_pass() ** 0.33)
+        if not first:
+            longest = min(t0, 8 * self.due(self.i - 1) / self.K)
+        longest = max(2.0, longest)
         incumbent = self.incumbent
         while True:
             index, reward = self.pull(turn)
@@ -127,7 +133,7 @@ class Racing:
                 if challenger.n > incumbent.n or surprise > 1.2 * math.log(self.t):
                     self.incumbent = challenger
                     return
-            elif w * surprise + d * math.log(challenger.n) > c * math.log(t0):
+            elif w * surprise > c * math.log(t0) * (1 - math.log(challenger.n, longest)):
                 return
             turn = challenger if challenger.n <= incumbent.n else incumbent
 

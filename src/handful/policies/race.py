@@ -5,57 +5,60 @@ plainly worse. Here one **incumbent** keeps its place and its statistics; arms c
 and **challenge** it. With n0 pulls of mean m0 for the incumbent, n1 and m1 for the challenger:
 
     pull            the challenger, or the incumbent where the challenger has had more pulls
-    it loses        if m1 <= m0 and w n1 kl(m1, m0) + d ln n1 > c ln t0, t0 the time it came up
-                    and w = n0 / (n0 + 2 n1)
+    it loses        if m1 <= m0 and w n1 kl(m1, m0) > c ln t0 (1 - ln n1 / ln l),
+                    where t0 is the time it came up, l how long a tie may last and
+                    w = n0 / (n0 + 2 n1)
     it wins         if m1 > m0 and n1 > n0, or n1 kl(m1, m0) > 1.2 ln t
 
 kl is the divergence of Bernoulli laws, which for rewards in [0, 1] is on the safe side. Between two
 duels the incumbent is pulled. The next arm comes up once all of these hold, with i arms so far, and
 X what the duels of arms that came up have cost, the sum of m0 minus reward over their pulls:
 
-    in the first pass over K arms    t^0.67 >= i and t^0.6 >= X, or t >= D min(20 K, 0.4 K^1.5),
-                                     where D = X / (2 i m0), at least 1
+    in the first pass over K arms    t^0.67 >= i and t^0.6 >= X, or t >= b = min(20 K, 0.4 K^1.5)
     after it                         these two, and ln t >= L r^(i/K - 1), L = ln(K)/0.6, at least 2
     always                           n0 >= 0.15 t / (m - 1), with m arms in memory
 
-**Why these.** An arm that is the best but loses a duel is not lost: it comes up again. If it loses
+**How sure.** An arm that is the best but loses a duel is not lost: it comes up again. If it loses
 each with a chance of order exp(-c ln t0), the chances of the passes multiply, as if the statistics
 of all of them had been kept. Passes at times whose logarithm grows by a factor r need c = r - 1
-each to have erred with chance 1/t by the time t. With two arms in memory r = 1.27, and c = 0.4
+each to have erred with chance 1/t by the time t. With two arms in memory r = 1.27, and c = 0.43
 leaves room. In the first pass, where few incumbents are worth keeping, c = 0.2: it is about finding
 a good one soon.
 
-The term d ln n1 ends duels of near ties, which otherwise last as long as everything before them;
-like IMED's ln n, it asks less certainty of an arm that was looked at often. A tie then lasts about
-t0^(c/d) pulls. In the first pass d = 0.35. After it d = 0.48, or more where K such duels would take
-more than 8 t0 pulls: among many equals the best arm would come up too late.
+**How long.** Near ties would last as long as everything before them. So the evidence asked for
+comes down with ln n1, as with IMED's ln n, and a tie ends after l pulls, at least 2:
 
-To lose the incumbent wrongly would lose what all passes have found, hence 1.2 ln t for that. An
-incumbent that won by luck has too high a mean until it was pulled more, hence its share of the
-pulls; where memory has more arms that may be as good, the share is smaller. It is also why a
-challenger with as many pulls is not yet beaten: n0 / (n0 + n1) is what the evidence is worth where
-both means are uncertain, and 2 n1 is for the incumbent being the luckiest of many. Without w, 20
-arms of which the best is ahead by 0.05 had a tail: among equals, the luckiest read 0.526 for 0.5
-and the best lost to it in pass after pass.
+    in the first pass    l = t0^0.57, at most b^0.33
+    after it             l = 8 t1 / K, at most t0; t1 is when the last arm to come up was due
+
+What counts is that all arms get their turn. Most may tie, such as a thousand arms of 0.1 with one
+of 0.9 among them: with b^0.33 they are all looked at soon, and 8 t1 / K, not t0, keeps a pass that
+is late from becoming later with each duel.
+
+**Who is believed.** To lose the incumbent wrongly would lose what all passes have found, hence
+1.2 ln t for that. An incumbent that won by luck has too high a mean until it was pulled more, hence
+its share of the pulls; where memory has more arms that may be as good, the share is smaller. It is
+also why a challenger with as many pulls is not yet beaten: n0 / (n0 + n1) is what the evidence is
+worth where both means are uncertain, and 2 n1 is for the incumbent being the luckiest of many.
+Without w, 20 arms of which the best is ahead by 0.05 had a tail: among equals, the luckiest read
+0.526 for 0.5 and the best lost to it in pass after pass.
 
 Endless arms are a first pass that does not end: how many to look at is a question of what they
-cost, X, against what is left to gain. So it is with K arms at first; but unless most are near ties
-the pass is a small part of 20 K pulls, and not to have seen the best arm by then would cost more.
-Where arms are few they are gone through sooner still, and later by D where an arm costs more than
-two rewards of the incumbent: with means of 0.05 a duel takes hundreds of pulls.
+cost, X, against what is left to gain. So it is with K arms at first; but the pass is a small part
+of 20 K pulls, and not to have seen the best arm by then would cost more. Where arms are few they
+are gone through sooner still.
 
 **More memory.** The losers stay, with their statistics, until their place is needed: the one with
-the lowest mean goes. One that comes up again challenges with what is known of it, with c = 0.5 and
-d at least 0.6: it has no fresh chance in each pass, so it is asked more. So does one whose mean is
-above the incumbent's after all, while no other is due; such duels are not counted in X, which is
-about how many arms to look at: counted, near ties in memory would keep the rest of the arms
-waiting. With the good arms in memory a pass finds less that is new, so with M of them passes are
-further apart: r = 1.27 + 0.05 ln(M/2) (1 - M/K). With room for all arms, nobody ever goes, and the
-policy is IMED.
+the lowest mean goes. One that comes up again challenges with what is known of it, with c = 0.7: it
+has no fresh chance in each pass, so it is asked more. So does one whose mean is above the
+incumbent's after all, while no other is due; such duels are not counted in X, which is about how
+many arms to look at: counted, near ties in memory would keep the rest of the arms waiting. With the
+good arms in memory a pass finds less that is new, so with M of them passes are further apart:
+r = 1.27 + 0.05 ln(M/2) (1 - M/K). With room for all arms, nobody ever goes, and the policy is IMED.
 
 No bound on the regret is proven here. The constants are the same for all instances; they were
-chosen by simulation, from some fifty settings tried on those of the leaderboard, by the mean and
-the 99th percentile together.
+chosen by simulation, by the mean and the 99th percentile together, on instances of the leaderboard
+and on others; docs/choosing.md says which were held out, and how Race does on those.
 """
 
 from __future__ import annotations
@@ -68,12 +71,12 @@ from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, Automaton
 from handful.rules.base import as_given
 from handful.rules.imed import index
 
-FIRST, LATER, KNOWN = 0.2, 0.4, 0.5
+FIRST, LATER, KNOWN = 0.2, 0.43, 0.7
 """c: in the first pass, after it, and for an arm whose statistics are in memory."""
-TIE_FIRST, TIE, TIE_KNOWN = 0.35, 0.48, 0.6
-"""d: in the first pass, at least after it, and at least for an arm that is known as above."""
+GLANCE = 0.57
+"""A tie in the first pass lasts t0^GLANCE pulls, ..."""
 LONGEST = 8.0
-"""Times t: K duels of ties, after the first pass, are not to take more pulls."""
+"""... and after it so many times an arm's share of the pulls by when it was due."""
 DOUBT = 2.0
 """Times n1, against n0: how much the doubt about the incumbent's mean takes off the evidence."""
 WIN = 1.2
@@ -83,9 +86,7 @@ ARMS = 0.67
 PACE = 0.6
 """They may have cost t^PACE."""
 SURE, SOON = 20.0, 0.4
-"""Times K and times K^1.5: when the first pass goes on, whatever it has cost so far, ..."""
-DEAR = 2.0
-"""... but later where an arm costs more, on average, than so many rewards of the incumbent."""
+"""Times K and times K^1.5: when the first pass goes on, whatever it has cost so far."""
 RATIO, RATIO_BY_MEMORY = 1.27, 0.05
 """The growth of ln t from one pass to the next with two arms in memory; times ln(M/2) (1 - M/K),
 how much more it is with M."""
@@ -93,8 +94,9 @@ SHARE = 0.15
 """Of all pulls, for the incumbent and one other arm in memory before another comes up."""
 
 INCUMBENT, CHALLENGER, SEEN, LEVEL, MARGIN, PULLS, COST, OPENS, CAME_UP = range(9)
-"""The registers. No duel: the challenger is the incumbent. LEVEL is c ln t0, MARGIN d; CAME_UP
-is 1 in the duel of an arm that came up, 0 in that of a loser that was ahead."""
+"""The registers. No duel: the challenger is the incumbent. LEVEL is c ln t0, MARGIN the part of
+it that goes with each ln n1; CAME_UP is 1 in the duel of an arm that came up, 0 in that of a loser
+that was ahead."""
 
 GOES_ON, LOST, WON = range(3)
 
@@ -110,12 +112,10 @@ def step(
     if p[-1] >= K:
         return with_room_for_all(i, K, n, s, reg)
     if came:
-        c, d = FIRST, TIE_FIRST
-        if n[slot] > 1:
-            c, d = KNOWN, TIE_KNOWN
-        elif i > K:
-            c, d = LATER, TIE
-        challenge(slot, c, d, i, K, reg)
+        c = KNOWN
+        if n[slot] == 1:
+            c = FIRST if i <= K else LATER
+        challenge(slot, c, i, K, reg, p[-1])
         reg[CAME_UP] = 1.0
     incumbent, challenger = int(reg[INCUMBENT]), int(reg[CHALLENGER])
     duel = challenger != incumbent
@@ -129,21 +129,23 @@ def step(
             incumbent = challenger
         reg[INCUMBENT] = reg[CHALLENGER] = incumbent
     if duel or came:
+        t = reg[PULLS]
         share = SHARE / max(1, in_use(n) - 1)
-        ratio = RATIO + RATIO_BY_MEMORY * math.log(p[-1] / 2.0) * (1.0 - p[-1] / K)
-        n0, s0 = n[incumbent], s[incumbent]
-        reg[OPENS] = opening(i, K, reg[PULLS], n0, s0, share, reg[COST], ratio)
+        alone = t + (share * t - n[incumbent]) / (1.0 - share)
+        reg[OPENS] = max(alone, due(i, K, reg[COST], p[-1]))
     return between_duels(i, K, n, s, reg, int(p[-1]))
 
 
-def challenge(slot: int, c: float, d: float, i: int, K: int, reg: Registers) -> None:
+def challenge(slot: int, c: float, i: int, K: int, reg: Registers, M: float) -> None:
     """Begin a duel."""
+    t0 = reg[PULLS]
     reg[CHALLENGER] = slot
-    reg[LEVEL] = c * math.log(reg[PULLS])
-    reg[MARGIN] = d
-    if i > K:
-        longest = math.log(LONGEST * reg[PULLS] / K)
-        reg[MARGIN] = max(d, reg[LEVEL] / longest)
+    reg[LEVEL] = c * math.log(t0)
+    if i <= K:
+        longest = min(math.pow(t0, GLANCE), math.pow(first_pass(K), 1.0 - ARMS))
+    else:
+        longest = min(t0, LONGEST * due(i - 1, K, reg[COST], M) / K)
+    reg[MARGIN] = reg[LEVEL] / math.log(max(2.0, longest))
 
 
 def verdict(n0: int, s0: float, n1: int, s1: float, reg: Registers) -> int:
@@ -178,24 +180,25 @@ def between_duels(
     if reg[PULLS] >= reg[OPENS]:
         return (used if used < M else worst), NEXT
     if best >= 0 and s[best] / n[best] > s[incumbent] / n[incumbent]:
-        challenge(best, KNOWN, TIE_KNOWN, i, K, reg)
+        challenge(best, KNOWN, i, K, reg, float(M))
         reg[CAME_UP] = 0.0
         return turn(n, reg), KEEP
     return incumbent, KEEP
 
 
-def opening(
-    i: int, K: int, t: float, n0: float, s0: float, share: float, cost: float, ratio: float
-) -> float:
-    """When the next arm may come up if only the incumbent is pulled until then."""
+def due(i: int, K: int, cost: float, M: float) -> float:
+    """When the arm after the i-th is due, if the incumbent has had its share."""
     when = max(math.pow(i, 1.0 / ARMS), math.pow(max(1.0, cost), 1.0 / PACE))
     if i < K:
-        dear = max(1.0, cost * n0 / max(DEAR * i * s0, 1e-9))
-        when = min(when, dear * min(SURE * K, SOON * math.pow(K, 1.5)))
-    else:
-        first = max(2.0, math.log(K) / PACE)
-        when = max(when, math.exp(min(700.0, first * math.pow(ratio, i / K - 1.0))))
-    return max(when, t + (share * t - n0) / (1.0 - share))
+        return min(when, first_pass(K))
+    ratio = RATIO + RATIO_BY_MEMORY * math.log(M / 2.0) * (1.0 - M / K)
+    first = max(2.0, math.log(K) / PACE)
+    return max(when, math.exp(min(700.0, first * math.pow(ratio, i / K - 1.0))))
+
+
+def first_pass(K: int) -> float:
+    """From when on the first pass is not held up by what it has cost."""
+    return min(SURE * K, SOON * math.pow(K, 1.5))
 
 
 def in_use(n: Sequence[int]) -> int:
