@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from handful.paper.arenas import (
     FAMILIES,
     FINITE,
     HARDER,
+    HELD_OUT,
     LARGE,
     LAWS,
     LEFT_OUT,
@@ -35,7 +37,7 @@ from handful.paper.arenas import (
     UNBOUNDED,
     Arena,
 )
-from handful.paper.leaderboard import BLOWS_UP, ENOUGH, Board, Score
+from handful.paper.leaderboard import BLOWS_UP, ENOUGH, Board, Duel, Score
 from handful.paper.typeset import environment
 from handful.simulation.plot import PALETTE, figure, save, style
 
@@ -83,10 +85,12 @@ def write(board: Board, drifts: drift.Drifts, folder: Path, seed: int) -> list[P
 def _contents(board: Board, seed: int) -> dict[str, Any]:
     present = board.arenas()
     duels = board.duels()
+    held_out = [duel for duel in duels if duel.race.arena in HELD_OUT]
     sections = [
         ("The paper's finite sets", FINITE),
         ("Endless arms", ENDLESS),
         ("Harder sets", HARDER),
+        ("Held out", HELD_OUT),
         ("Other rewards, and an unlucky order", (*LAWS, *_last(present))),
         ("Very many arms", LARGE),
     ]
@@ -97,12 +101,9 @@ def _contents(board: Board, seed: int) -> dict[str, Any]:
         "duels": duels,
         "memories": MEMORIES,
         "more": MORE_MEMORY,
-        "ratios": {
-            memory: float(
-                np.exp(np.mean([np.log(d.ratio) for d in duels if d.race.entry.memory == memory]))
-            )
-            for memory in MEMORIES
-        },
+        "ratios": {memory: _ratio(duels, memory) for memory in MEMORIES},
+        "held_out": HELD_OUT,
+        "held_out_ratios": {memory: _ratio(held_out, memory) for memory in MEMORIES if held_out},
         "sections": [(title, arenas, _rows(board, arenas)) for title, arenas in sections],
         "families": FAMILIES,
         "left_out": LEFT_OUT,
@@ -112,6 +113,11 @@ def _contents(board: Board, seed: int) -> dict[str, Any]:
         "runs": max(len(score.per_run) for score in board),
         "best": _best_test(board),
     }
+
+
+def _ratio(duels: Sequence[Duel], memory: int) -> float:
+    """The geometric mean of Race's regret over that of the paper's best with as much memory."""
+    return geometric_mean(duel.ratio for duel in duels if duel.race.entry.memory == memory)
 
 
 def _last(present: Sequence[Arena]) -> tuple[Arena, ...]:
@@ -214,12 +220,14 @@ def _legend(made: Figure, ax: Axes) -> None:
 def by_memory(board: Board) -> Figure:
     """Race with more memory, relative to two arms, on every arena."""
     groups = (
-        ("the paper's sets", [a for a in board.arenas() if a in (*FINITE, *ENDLESS)]),
-        ("harder ones", [a for a in board.arenas() if a not in (*FINITE, *ENDLESS)]),
+        ("the paper's sets", (*FINITE, *ENDLESS)),
+        ("harder ones", HARDER),
+        ("held out, other rewards, very many arms", (*HELD_OUT, *LAWS, *LARGE)),
     )
-    made, axes = figure(1, 2, 11.0, 4.2, sharey=True)
+    made, axes = figure(1, len(groups), 15.0, 4.4, sharey=True)
     highest = 1.4
-    for ax, (title, arenas) in zip(axes, groups, strict=True):
+    for ax, (title, group) in zip(axes, groups, strict=True):
+        arenas = [arena for arena in board.arenas() if arena in group]
         for index, arena in enumerate(arenas):
             colour, dash = style(index)
             scores = board.by_memory(arena)
