@@ -40,9 +40,9 @@ is late from becoming later with each duel.
 its share of the pulls; where memory has more arms that may be as good, the share is smaller. It is
 also why a challenger with as many pulls is not yet beaten: n0 / (n0 + n1) is what the evidence is
 worth where both means are uncertain, and 2 n1 is for the incumbent being the luckiest of many.
-Without it, the best of 20 arms that is ahead by 0.05 loses more often to the luckiest of the others,
-which reads 0.526 for 0.5: with ten in memory the worst runs in a hundred have 4.2 times the mean
-regret instead of 3.2 times, though the mean is lower.
+Without it, the best of 20 arms that is ahead by 0.05 loses more often to the luckiest of the
+others, which reads 0.526 for 0.5: with ten in memory the worst runs in a hundred have 4.2 times the
+mean regret instead of 3.2 times, though the mean is lower.
 
 Endless arms are a first pass that does not end: how many to look at is a question of what they
 cost, X, against what is left to gain. So it is with K arms at first; but the pass is a small part
