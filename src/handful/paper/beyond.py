@@ -219,10 +219,12 @@ def _legend(made: Figure, ax: Axes) -> None:
 
 def by_memory(board: Board) -> Figure:
     """Race with more memory, relative to two arms, on every arena."""
-    groups = (
-        ("the paper's sets", (*FINITE, *ENDLESS)),
+    papers = (*FINITE, *ENDLESS)
+    others = [arena for arena in board.arenas() if arena not in (*papers, *HARDER)]
+    groups: tuple[tuple[str, Sequence[Arena]], ...] = (
+        ("the paper's sets", papers),
         ("harder ones", HARDER),
-        ("held out, other rewards, very many arms", (*HELD_OUT, *LAWS, *LARGE)),
+        ("held out, other rewards, very many arms", others),
     )
     made, axes = figure(1, len(groups), 15.0, 4.4, sharey=True)
     highest = 1.4
