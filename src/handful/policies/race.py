@@ -30,8 +30,8 @@ a good one soon.
 **How long.** Near ties would last as long as everything before them. So the evidence asked for
 comes down with ln n1, as with IMED's ln n, and a tie ends after l pulls, at least 2:
 
-    in the first pass    l = t0^0.57, at most b^0.33
-    after it             l = 8 t1 / K, at most t0; t1 is when the last arm to come up was due
+    until arm K + 1 comes up    l = t0^0.57, at most b^0.33
+    after that                  l = 8 t1 / K, at most t0; t1 is when the last arm was due
 
 What counts is that all arms get their turn. Most may tie, such as a thousand arms of 0.1 with one
 of 0.9 among them: with b^0.33 they are all looked at soon, and 8 t1 / K, not t0, keeps a pass that
@@ -45,7 +45,7 @@ its share of the pulls; where memory has more arms that may be as good, the shar
 also why a challenger with as many pulls is not yet beaten: n0 / (n0 + n1) is what the evidence is
 worth where both means are uncertain, and 2 n1 is for the incumbent being the luckiest of many.
 Without it, the best of 20 arms that is ahead by 0.05 loses more often to the luckiest of the
-others, which reads 0.526 for 0.5: with ten in memory the worst runs in a hundred have 4.2 times the
+others, which reads 0.526 for 0.5: with ten in memory the worst runs in a hundred have 4.4 times the
 mean regret instead of 3.2 times, though the mean is lower.
 
 Endless arms are a first pass that does not end: how many to look at is a question of what they
@@ -64,7 +64,7 @@ r = 1.27 + 0.05 ln(M/2) (1 - M/K). With room for all arms, nobody ever goes, and
 
 No bound on the regret is proven here. The constants are the same for all instances; they were
 chosen by simulation, by the mean and the 99th percentile together, on instances of the leaderboard
-and on others; docs/choosing.md says which were held out, and how Race does on those.
+and on others; docs/choosing.md says which had no say in it, and how Race does on those.
 """
 
 from __future__ import annotations
