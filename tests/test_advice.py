@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 import handful
-from handful.advice import Advice, Candidate, _why, advise, candidates
+from handful.advice import Advice, Candidate, _gap_at_random, _why, advise, candidates
 from handful.cli.app import app
 from handful.errors import SettingError
+from handful.instances import instance as parse_instance
 from handful.simulation.plan import parse_policy
 from handful.simulation.result import Estimate
 
@@ -69,16 +70,34 @@ def test_instances_of_ones_own_are_what_counts() -> None:
         advise(4, 2, 200, instances=["bernoulli:0.9,0.5,0.1"])
 
 
+@pytest.mark.parametrize("world", ["linear:10", "power:30000:0.3", "bernoulli:0.9,0.5,0.1", "I1"])
+def test_an_arm_at_random_costs_what_simulation_says(world: str) -> None:
+    arms = parse_instance(world)
+    one_pull = handful.simulate("race", world, memory=2, horizon=1, runs=20_000, seed=0).regret
+    # A false alarm in 10^5 for each.
+    assert abs(_gap_at_random(arms) - one_pull.mean) < 4.4 * one_pull.sem + 1e-4
+
+
+def test_who_is_no_better_than_chance_is_told_so() -> None:
+    found = advise(50, 1, 2000, best=0.05, runs=5)
+    assert "hardly better than an arm at random: take two arms in memory" in found.why
+    assert found.to_dict()["chance"] == found.chance
+    best = found.best.regret["linear:50:0.05"].mean
+    assert best > 0.9 * found.chance["linear:50:0.05"]
+
+
 def test_where_another_is_better_it_is_said() -> None:
     def candidate(policy: str, *means: float) -> Candidate:
         regret = {f"i{j}": Estimate(np.array([x, x])) for j, x in enumerate(means)}
         return Candidate(policy, policy.upper(), 2, 20, regret)
 
-    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 100.0, 40.0)], 100, 2)
+    chance = {"i0": 200.0, "i1": 200.0}
+    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 100.0, 40.0)], chance, 100, 2)
     assert "times that of TS-M" in why
     assert "but on i1 TS-M is better" in why
     assert "on i0" not in why
-    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 10.1, 51.0)], 100, 2)
+    assert "at random" not in why
+    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 10.1, 51.0)], chance, 100, 2)
     assert "TS-M is about as good" in why
     assert "but on" not in why
 

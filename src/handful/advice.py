@@ -8,12 +8,12 @@ the lowest geometric mean is advised, and where another is better that is said.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from handful.errors import SettingError
-from handful.instances import MIN_TOP
+from handful.instances import MIN_TOP, Instance
 from handful.instances import instance as parse_instance
 from handful.instances.means import TOP
 from handful.policies import Policy
@@ -38,6 +38,8 @@ LEAST = 0.01
 """A regret below that counts as this: none at all has no logarithm."""
 TOO_CLOSE = 0.95
 """What is not below so many times another's regret counts as equal."""
+LOOKED_AT = 10_001
+"""Of more arms, so many evenly spaced ones tell the average mean, which changes slowly."""
 
 Told = Callable[[float, str], None]
 
@@ -66,6 +68,8 @@ class Advice:
     """The candidates, the best first, and why the best is that."""
 
     candidates: list[Candidate]
+    chance: dict[str, float]
+    """The regret of an arm at random at every pull, by instance."""
     why: str
     horizon: int
     """What was simulated."""
@@ -82,6 +86,7 @@ class Advice:
         return {
             "policy": self.best.policy,
             "why": self.why,
+            "chance": self.chance,
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,
@@ -155,7 +160,8 @@ def advise(
         kept = one.memory if K is None else min(one.memory, K)
         found.append(Candidate(name, one.label, kept, _words(one, kept, K), regret))
     found.sort(key=lambda candidate: candidate.score)
-    return Advice(found, _why(found, K, M), simulated, runs, seed)
+    chance = {world: simulated * _gap_at_random(parse_instance(world)) for world in worlds}
+    return Advice(found, chance, _why(found, chance, K, M), simulated, runs, seed)
 
 
 def candidates(K: int | None, M: int) -> list[str]:
@@ -169,6 +175,15 @@ def candidates(K: int | None, M: int) -> list[str]:
     if M >= K:
         return ["race", "ts", "moss-anytime", "ucb1"]
     return ["race", "ts-m", "ucb-m:eta=0.2", "moss-m", "imed-m"]
+
+
+def _gap_at_random(world: Instance) -> float:
+    """How far an arm at random is below the best on average."""
+    if world.endless:
+        return world.best_mean - world.top * world.a / (world.a + world.b)
+    step = max(1, -(-world.n_arms // LOOKED_AT))
+    means = [world.mean(arm) for arm in range(0, world.n_arms, step)]
+    return world.best_mean - sum(means) / len(means)
 
 
 def _instances(K: int | None, best: float | None) -> list[str]:
@@ -216,9 +231,12 @@ def _words(planned: Cell, kept: int, K: int | None) -> int:
     return made.memory_words
 
 
-def _why(found: Sequence[Candidate], K: int | None, M: int) -> str:
+def _why(found: Sequence[Candidate], chance: Mapping[str, float], K: int | None, M: int) -> str:
     best = found[0]
     parts = []
+    if all(e.mean > TOO_CLOSE * chance[world] for world, e in best.regret.items()):
+        more = "take two arms in memory" if M == 1 else "that takes more pulls"
+        parts.append(f"here it is hardly better than an arm at random: {more}")
     if K is not None and M >= K:
         parts.append(f"all {K} arms fit in memory, so nothing has to be forgotten")
         if best.policy == "race":

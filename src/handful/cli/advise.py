@@ -75,6 +75,11 @@ def command(
         ]
         for candidate in found.candidates
     ]
-    table(["policy", "arms kept", "64-bit words", *worlds], rows)
+    rows.append(
+        ["an arm at random", "-", "-", *(f"{found.chance[world]:,.0f}" for world in worlds)]
+    )
+    table(
+        ["policy", "arms kept", "64-bit words", *worlds], rows, spare=("64-bit words", "arms kept")
+    )
     if horizon is None or horizon > USUAL_HORIZON:
         click.echo(f"simulated to {found.horizon:,} pulls; --horizon says how many there will be")

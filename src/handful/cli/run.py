@@ -160,7 +160,7 @@ def _print(results: list[Result], rho: float | None) -> None:
         )
         if rho is not None:
             rows[-1].append(f"{result.quantile_regret(rho).mean:.1f}")
-    table(heads, rows, left=2)
+    table(heads, rows, left=2, spare=("Mpulls/s", "engine", "median", "runs"))
 
 
 def _memories(policy: str, memories: tuple[int, ...]) -> tuple[int | None, ...]:

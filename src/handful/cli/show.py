@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import wrap
 
 import click
 
@@ -21,6 +22,8 @@ from handful.simulation.plan import whole
 HELP = {"help_option_names": ["-h", "--help"]}
 """For every command by itself, since click remembers how it was asked for first."""
 COMPILING = "compiling kernels, once"
+TEXT_WIDTH, HEAD_WIDTH = 12, 9
+"""A column of text is at least so wide, if its texts are; one of numbers, if a word of its head."""
 
 
 def compiling(what: str) -> None:
@@ -97,8 +100,16 @@ def _lines(total: float, every: float) -> Callable[[float, str], None]:
     return report
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
-    """A table: drawn on a terminal, tab-separated in a pipe. The first `left` columns are text."""
+def table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: int = 1,
+    spare: Sequence[str] = (),
+) -> None:
+    """A table: drawn on a terminal, tab-separated in a pipe. The first `left` columns are text.
+
+    Where the terminal is narrow, the columns of `spare` are left out, the first ones first.
+    """
     if not sys.stdout.isatty():
         for row in (heads, *rows):
             click.echo("\t".join(row))
@@ -108,17 +119,48 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) ->
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    longest = [max(len(cell) for cell in cells) for cells in zip(*rows, strict=True)]
+    least = [
+        min(longest[column], TEXT_WIDTH) if column < left else max(longest[column], _word(head))
+        for column, head in enumerate(heads)
+    ]
+    shown = _fitting(heads, least, spare, console.width)
+    full = [max(len(head), size) for head, size in zip(heads, longest, strict=True)]
+    roomy = _total(full, shown) <= console.width
     drawn = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), collapse_padding=True)
-    for column, head in enumerate(heads):
-        # Text folds where the terminal is narrow; a number is never cut.
-        text = column < left
+    for column in shown:
+        # Text and heads fold where the terminal is narrow; a number is never cut.
+        is_text = column < left
+        head = heads[column] if roomy or is_text else "\n".join(wrap(heads[column], least[column]))
         drawn.add_column(
             head,
-            justify="left" if text else "right",
-            no_wrap=not text,
+            justify="left" if is_text else "right",
             overflow="fold",
-            min_width=None if text else max(len(head), *(len(row[column]) for row in rows)),
+            min_width=least[column],
+            width=None if roomy or is_text else least[column],
         )
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
-    Console().print(drawn)
+        drawn.add_row(*(Text(row[column], overflow="fold") for column in shown))
+    console.print(drawn)
+
+
+def _word(head: str) -> int:
+    """How narrow the head of a column may get: its longest word, if that is not very long."""
+    return min(HEAD_WIDTH, max(map(len, head.split())))
+
+
+def _total(widths: Sequence[int], shown: Sequence[int]) -> int:
+    """The width of a table: one space before, two between columns."""
+    return 1 + sum(widths[column] + 2 for column in shown)
+
+
+def _fitting(
+    heads: Sequence[str], least: Sequence[int], spare: Sequence[str], width: int
+) -> list[int]:
+    """The columns that a terminal of this width has room for."""
+    shown = list(range(len(heads)))
+    for head in spare:
+        if _total(least, shown) > width:
+            shown.remove(heads.index(head))
+    return shown
