@@ -210,6 +210,14 @@ def test_the_page_says_what_the_scores_say(
     assert "</small>" not in fewer
     for duel in small_board.duels():
         assert f"{duel.ratio:,.2f}" in page
+    assert "held out" not in page
+    finite = tuple(a for a in arenas.FINITE if a in small_board.arenas())
+    monkeypatch.setattr(beyond, "HELD_OUT", finite)
+    starred = beyond.write(small_board, drifts, tmp_path, 0)[0].read_text(encoding="utf-8")
+    for duel in small_board.duels():
+        if duel.race.arena in finite:
+            assert f"{duel.ratio:,.2f} times the regret" in starred
+    assert starred.count("*</th>") == 2
     lost = any(duel.lost for duel in small_board.duels())
     assert ("Race loses" in page) is lost
     assert 'href="beyond.html"' in index.read_text(encoding="utf-8")

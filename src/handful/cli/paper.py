@@ -61,7 +61,7 @@ def command(
     fig5    as fig2 on B_0.6^100
     claims  what the paper says, and what the numbers say of it (needs all of the above)
     all     everything, and the report: index.html, report.md, report.tex
-    beyond  all policies on these instances and harder ones: beyond.html (hours)
+    beyond  all policies on these instances and others: beyond.html (an hour or two)
 
     Without a name: all, which is everything but beyond. Finished cells are kept under --out, so a
     run that was stopped goes on where it was. With --json: of one name its numbers, of several an
