@@ -256,9 +256,10 @@ def _why(found: Sequence[Candidate], chance: Mapping[str, float], K: int | None,
         if ratio > TOO_CLOSE:
             parts.append(f"{second.title} is about as good")
         else:
+            over = f" (geometric mean over {len(best.regret)} instances)"
             parts.append(
-                f"its regret is {ratio:.2f} times that of {second.title}, the next (geometric mean "
-                f"over {len(best.regret)} instances)"
+                f"its regret is {ratio:.2f} times that of {second.title}, the next"
+                + (over if len(best.regret) > 1 else "")
             )
     parts += [
         f"but on {world} {other.title} is better"

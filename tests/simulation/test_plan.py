@@ -4,6 +4,9 @@ import math
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -184,3 +187,8 @@ def test_a_class_that_is_no_policy_is_told_from_one_that_is() -> None:
     assert issubclass(plan.parse_policy("ucb-m")[0], Policy)
     with pytest.raises(SettingError, match="neither a name nor a subclass of Policy"):
         plan.parse_policy(dict)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pl.Series, pd.Series])
+def test_means_may_be_a_column_or_an_array(kind: Any) -> None:
+    assert plan.cell("race", kind([0.5, 0.25]), 2, 10).instance.name == "bernoulli:0.5,0.25"

@@ -83,6 +83,9 @@ def cell(
     cls, inline = parse_policy(policy)
     given = {**{k: v for k, v in (settings or {}).items() if v is not None}, **inline}
     values = check_settings(cls, given)
+    for listing in ("tolist", "to_list"):  # an array of NumPy's, a column of pandas' or polars'
+        if hasattr(instance_spec, listing):
+            instance_spec = getattr(instance_spec, listing)()
     world = instance(instance_spec)
     if cls.endless and not (world.endless or cls.any_arms):
         raise SettingError(
