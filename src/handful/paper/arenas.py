@@ -1,8 +1,9 @@
 """The leaderboard's plan: on which instances, and who takes part with how much memory.
 
-The paper's ten instances and harder ones. Every policy of the registry takes part but those of
-`LEFT_OUT`; one that is told M, with 2 and with 10 arms in memory. References that keep every arm
-are slow to simulate where arms are many: beyond 100 there is IMED alone, beyond 1000 none.
+The paper's ten instances, harder ones, and some held out while `race` was tuned. Every policy of
+the registry takes part but those of `LEFT_OUT`; one that is told M, with 2 and with 10 arms in
+memory. References that keep every arm are slow to simulate where arms are many: beyond 100 there is
+IMED alone, beyond 1000 none.
 """
 
 from __future__ import annotations
