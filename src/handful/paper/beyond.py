@@ -226,7 +226,7 @@ def by_memory(board: Board) -> Figure:
         ("harder ones", HARDER),
         ("held out, other rewards, very many arms", others),
     )
-    made, axes = figure(1, len(groups), 15.0, 4.4, sharey=True)
+    made, axes = figure(1, len(groups), 12.5, 4.6, sharey=True)
     highest = 1.4
     for ax, (title, group) in zip(axes, groups, strict=True):
         arenas = [arena for arena in board.arenas() if arena in group]
@@ -253,6 +253,6 @@ def by_memory(board: Board) -> Figure:
         ax.set_xlabel("arms in memory, M")
         ax.set_title(title, fontsize=10)
         if arenas:
-            ax.legend(fontsize=7.5, ncols=4, frameon=False, loc="upper center")
+            ax.legend(fontsize=7, ncols=3, frameon=False, loc="upper center")
     axes[0].set_ylabel("Race's regret / its regret with M = 2")
     return made
