@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from handful.arms import FiniteArms
+from handful.core.arms import FiniteArms
+from handful.core.reservoir import Reservoir
 from handful.errors import HandfulError, MissingExtraError
 from handful.policies import (
     MOSSM,
@@ -30,7 +31,6 @@ from handful.policies import (
     from_bytes,
     policy,
 )
-from handful.reservoir import Reservoir
 from handful.rules import BonusRule, IndexRule, LeaderRule
 
 if TYPE_CHECKING:

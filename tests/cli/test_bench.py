@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handful.bench import loops
+from benchmarks import loops
 from tests.cli.test_cli import call
 from tests.pages import ROOT
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from click.testing import Result as Called
 
 from handful.cli.app import app
+from handful.plots.panels import draw
 from handful.simulation import Result
-from handful.simulation.panels import draw
 
 
 def call(*arguments: str) -> Called:

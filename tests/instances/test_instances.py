@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handful.errors import SettingError, UnknownNameError
-from handful.instances import Instance, instance, laws
+from handful.instances import Instance, distributions, instance
 
 HUGE = (10**12, 2**53, 2**53 + 3, 2**62 + 12345, 2**63)
 thorough = settings(derandomize=True, deadline=None, max_examples=200)
@@ -68,10 +68,13 @@ def test_the_papers_names_are_aliases(alias: str, name: str) -> None:
 
 
 def test_the_law_and_its_spread_are_read() -> None:
-    assert (instance("linear:3").law, instance("linear:3").spread) == (laws.BERNOULLI, 0.0)
-    assert (instance("linear:3+beta").law, instance("linear:3+beta").spread) == (laws.BETA, 4.0)
+    assert (instance("linear:3").law, instance("linear:3").spread) == (distributions.BERNOULLI, 0.0)
+    assert (instance("linear:3+beta").law, instance("linear:3+beta").spread) == (
+        distributions.BETA,
+        4.0,
+    )
     cut = instance("linear:3+truncnorm:2")
-    assert (cut.law, cut.spread) == (laws.TRUNCNORM, 2.0)
+    assert (cut.law, cut.spread) == (distributions.TRUNCNORM, 2.0)
 
 
 @thorough

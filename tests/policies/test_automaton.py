@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import handful
+from handful.core.memory import ArmMemory
 from handful.errors import HandfulError, MemoryFullError, RewardError, SettingError
-from handful.memory import ArmMemory
 from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
 from handful.rules.base import as_given
 from handful.simulation import cell

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from handful.core.reservoir import Reservoir
 from handful.policies import POLICIES
 from handful.policies.automaton import KEEP, AutomatonPolicy
-from handful.reservoir import Reservoir
 
 AUTOMATA = [cls for cls in POLICIES.values() if issubclass(cls, AutomatonPolicy)]
 AHEAD = 40

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import handful
 from handful import MOSSM, TSM, UCBM, FiniteArms, IndexRule, PhasedPolicy
+from handful.core.shuffle import Shuffle
 from handful.errors import SettingError, StateError
 from handful.policies.base import order_key
 from handful.policies.schedule import SubPhase, schedule
-from handful.shuffle import Shuffle
 from tests import naive
 from tests.helpers import choices_on, drive, new, refused, stays, tape
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.rng import State, stream
+from handful.core.rng import State, stream
 from handful.rules import MOSS, THOMPSON, UCB1, BonusRule, IndexRule, Rule, choose
 from handful.rules.base import as_given
 

@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 
 import pytest
 
-from handful.binomial import kl
+from handful.core.binomial import kl
 from handful.rules import IMED, KL_UCB
 from handful.rules import kl as upper
 from handful.rules.kl import FAR, NEAR, kl_upper

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.binomial import kl
+from handful.core.binomial import kl
 from handful.rules import KL_UCBPP, MOSS_ANYTIME, UCB_V, IndexRule, choose
 from handful.rules.steadiness import check_steady
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 import handful
-from handful import rng as generator
+from handful.core import rng as generator
+from handful.core.rng import State
 from handful.errors import RuleError
-from handful.rng import State
 from handful.rules import IMED, KL_UCB, MOSS, UCB1, UCB_V, BonusRule, IndexRule, LeaderRule
 from handful.rules.steadiness import check_steady
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from handful.binomial import log_binomial
-from handful.rng import State, stream
+from handful.core.binomial import log_binomial
+from handful.core.rng import State, stream
 from handful.rules import THOMPSON, choose, thompson
 from handful.rules.thompson import draw, pick, prepare, tail, trial
 from handful.simulation.kernels import world  # noqa: F401  (lets Numba call the generator)

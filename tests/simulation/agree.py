@@ -7,9 +7,9 @@ from dataclasses import replace
 from handful.simulation import compiled, engines, plan
 from handful.simulation.families import family_of
 from handful.simulation.kernels.lanes import WIDTH
-from handful.simulation.oracle import simulate_run
 from handful.simulation.outcome import Outcome, joined
 from handful.simulation.plan import Cell
+from handful.simulation.reference import simulate_run
 
 
 def assert_same(one: Outcome, other: Outcome) -> None:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from handful import MOSSM, UCBM
 from handful.simulation import compiled, engines, plan
-from handful.simulation.kernels import block, jit, phased, segments, step, whole
+from handful.simulation.kernels import block, jit, lookup, phased, segments, step
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import as_word
-from handful.simulation.oracle import simulate_run
 from handful.simulation.outcome import joined
+from handful.simulation.reference import simulate_run
 from tests.simulation.agree import assert_engines_agree, assert_same, first
 
 POLICIES = ("ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m")
@@ -187,7 +187,7 @@ def test_a_looked_up_sub_phase_is_what_the_policy_does(policy: type[UCBM | MOSSM
             second = pulled[t] != pulled[0]
             online.update(pulled[t], sequence >> 2 * (block.PULLS - 1 - t) + (not second) & 1)
         count = block.PULLS - pulled.count(pulled[0])
-        found = whole.pulls_of_second(as_word(sequence), growths, widths)
+        found = lookup.pulls_of_second(as_word(sequence), growths, widths)
         assert found == count, bin(sequence)
 
 

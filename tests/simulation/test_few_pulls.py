@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from scipy.special import betainc
 
-from handful.rng import stream
+from handful.core.rng import stream
 from handful.simulation.kernels import few_pulls, posteriors
 from handful.simulation.kernels.block import PULLS, Luck, Memory, Scratch, Space, space
 from handful.simulation.kernels.few_pulls import CELLS, LONGEST

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful import rng
-from handful.instances import Instance, instance, laws, means
-from handful.rng import State, stream
-from handful.shuffle import Shuffle, backward, forward
-from handful.simulation import oracle
+from handful.core import rng
+from handful.core.rng import State, stream
+from handful.core.shuffle import Shuffle, backward, forward
+from handful.instances import Instance, distributions, instance, means
+from handful.simulation import reference
 from handful.simulation import sources as source_files
 from handful.simulation.kernels import jit
 from handful.simulation.kernels.exact import plus, times
@@ -72,12 +72,12 @@ def test_regret_is_rounded_once_like_the_oracles(
     best: float, pulled: list[tuple[int, float]]
 ) -> None:
     high, low = 0.0, 0.0
-    slow = oracle.ExactSum()
+    slow = reference.ExactSum()
     for n, share in pulled:
         gap = best - best * share
         high, low = plus(high, low, *times(float(n), gap))
         # n additions of the gap, at once: whole numbers lose nothing.
-        one = oracle.ExactSum()
+        one = reference.ExactSum()
         one.add(gap)
         slow.units += n * one.units
     assert Fraction(high) + Fraction(low) == Fraction(slow.units, 1 << 1074)
@@ -176,16 +176,16 @@ def test_compiled_shuffles_are_the_plain_ones(K: int) -> None:
     assert fast[:, 1].tolist() == [shuffle.position_of(arm) for arm in positions]
 
 
-# Means and laws.
+# Means and distributions.
 
 
 def meet_all(world: World, arms: Ints, state: Any, out: Floats) -> None:
     for i in range(len(arms)):
         mean = means.mean_of(world.kind, arms[i], world.n_arms, world.a, world.top, world.listed)
-        centre = laws.centre_of(world.law, mean, world.spread)
+        centre = distributions.centre_of(world.law, mean, world.spread)
         out[i, 0] = mean
         out[i, 1] = centre
-        out[i, 2] = laws.draw(world.law, mean, centre, world.spread, state)
+        out[i, 2] = distributions.draw(world.law, mean, centre, world.spread, state)
 
 
 def some_arms(world: Instance, count: int) -> list[int]:
@@ -197,7 +197,7 @@ def plainly_met(world: Instance, arms: Sequence[int], state: State) -> list[list
     rows = []
     for arm in arms:
         mean = world.mean(arm)
-        centre = laws.centre_of(world.law, mean, world.spread)
+        centre = distributions.centre_of(world.law, mean, world.spread)
         rows.append([mean, centre, world.draw(arm, state)])
     return rows
 
@@ -232,7 +232,7 @@ def check_world(world: Instance, count: int) -> None:
 def play_tape(world: World, arms: Ints, tape: Words, state: Words, out: Floats) -> None:
     for t in range(len(arms)):
         mean = means.mean_of(world.kind, arms[t], world.n_arms, world.a, world.top, world.listed)
-        centre = laws.centre_of(world.law, mean, world.spread)
+        centre = distributions.centre_of(world.law, mean, world.spread)
         key = tape[0]
         out[t, 0] = any_reward(world.law, arms[t], mean, centre, world.spread, True, key, t, state)
         out[t, 1] = tape_uniform(key, t, arms[t])
@@ -250,9 +250,11 @@ def test_the_compiled_tape_is_the_oracles(law: str, K: int) -> None:
     tape = np.array([key], dtype=np.uint64)
     kernel(play_tape, "test_tape")(World.of(world), np.array(arms), tape, words, fast)
     for t, arm in enumerate(arms):
-        assert fast[t, 0] == world.draw(arm, oracle._tape_state(key, t, arm))
-        assert fast[t, 1] == rng.uniform(oracle._tape_state(key, t, arm))
-        assert fast[t, 2] == laws.bernoulli(world.mean(arm), oracle._tape_state(key, t, arm))
+        assert fast[t, 0] == world.draw(arm, reference._tape_state(key, t, arm))
+        assert fast[t, 1] == rng.uniform(reference._tape_state(key, t, arm))
+        assert fast[t, 2] == distributions.bernoulli(
+            world.mean(arm), reference._tape_state(key, t, arm)
+        )
 
 
 # The cache.
@@ -281,7 +283,7 @@ def folder() -> Path:
         "rules/ucb1.py",
         "policies/schedule.py",
         "instances/means.py",
-        "instances/laws.py",
+        "instances/distributions.py",
         "simulation/kernels/phased.py",
         "simulation/kernels/exact.py",
     ],

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from handful.rng import stream
+from handful.core.rng import stream
 from handful.rules import IMED
 from handful.simulation import compiled, engines, plan
 from handful.simulation.kernels import jit, phased, segments, steady, stretches
@@ -31,9 +31,9 @@ from handful.simulation.kernels.block import Luck, space
 from handful.simulation.kernels.jit import kernel
 from handful.simulation.kernels.scores import scores_of
 from handful.simulation.kernels.world import FEW, Build
-from handful.simulation.oracle import simulate_run
 from handful.simulation.outcome import Outcome
 from handful.simulation.plan import Cell
+from handful.simulation.reference import simulate_run
 from tests.simulation.agree import assert_same, first
 
 LEVEL = 1e-4 / 330

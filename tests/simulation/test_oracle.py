@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handful.core.rng import State
 from handful.instances import Instance, instance
 from handful.policies import policy
 from handful.policies.schedule import schedule
-from handful.rng import State
 from handful.simulation import plan, seeds
-from handful.simulation.oracle import ExactSum, simulate_run
 from handful.simulation.plan import FEW_ARMS, Cell
+from handful.simulation.reference import ExactSum, simulate_run
 
 POLICIES = ("ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m")
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from handful.core.rng import State, uniform
 from handful.policies import MOSSM, TSM, UCBM, PhasedPolicy, Policy
 from handful.policies.settings import Setting
-from handful.rng import State, uniform
 from handful.rules import MOSS, THOMPSON, UCB1, BonusRule, DrawRule, IndexRule, Rule
 from handful.simulation import engines, plan
 from handful.simulation.kernels import jit, phased

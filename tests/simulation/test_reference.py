@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from handful.core.rng import State, beta
 from handful.policies import PhasedPolicy, Policy
 from handful.policies.settings import Setting
-from handful.rng import State, beta
 from handful.rules import MOSS, THOMPSON, BonusRule, IndexRule
 from handful.simulation import compiled, plan
 

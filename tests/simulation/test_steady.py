@@ -8,7 +8,7 @@ import pytest
 
 from handful.simulation import compiled, plan
 from handful.simulation.kernels import jit, phased, segments, steady
-from handful.simulation.oracle import simulate_run
+from handful.simulation.reference import simulate_run
 from tests.simulation.agree import assert_same, first
 
 SETTINGS = [

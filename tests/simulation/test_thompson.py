@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from scipy.special import betaln
 
-from handful.rng import stream
+from handful.core.rng import stream
 from handful.simulation.kernels import posteriors, thompson
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Space, space
 from handful.simulation.kernels.jit import family, kernel

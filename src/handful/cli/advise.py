@@ -6,9 +6,9 @@ import json
 
 import click
 
-from handful.advice import USUAL_HORIZON, advise
 from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError
+from handful.studies.advice import USUAL_HORIZON, advise
 
 
 @click.command("advise", context_settings=HELP)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+from benchmarks.contest import Row
+from benchmarks.suites import QUICK, Sizes, contests
 
-from handful.bench import report
-from handful.bench.contest import Row
-from handful.bench.suites import QUICK, Sizes, contests
+from benchmarks import report
 from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError
 from handful.simulation.plan import MAX_HORIZON, whole

@@ -13,14 +13,16 @@ import click
 
 from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError
-from handful.paper import beyond, claims, drift, report, tables
-from handful.paper.arenas import Leaderboard
-from handful.paper.experiments import EXPERIMENTS, Table, recorded
-from handful.paper.leaderboard import Board, board
-from handful.paper.results import Results
-from handful.paper.store import Store, work
-from handful.paper.verdict import Claim
 from handful.simulation.plan import Cell, whole
+from handful.studies.leaderboard import drift
+from handful.studies.leaderboard import page as beyond
+from handful.studies.leaderboard.arenas import Leaderboard
+from handful.studies.leaderboard.scores import Board, board
+from handful.studies.paper import claims, report, tables
+from handful.studies.paper.experiments import EXPERIMENTS, Table, recorded
+from handful.studies.paper.verdict import Claim
+from handful.studies.results import Results
+from handful.studies.store import Store, work
 
 CLAIMS = "claims"
 ALL = "all"

@@ -10,9 +10,9 @@ import click
 from handful.cli.show import HELP, check_out, number
 from handful.errors import SettingError
 from handful.instances import instance
+from handful.plots.panels import KINDS, draw
+from handful.plots.style import SCALES, save
 from handful.simulation import Result, read_parquet
-from handful.simulation.panels import KINDS, draw
-from handful.simulation.plot import SCALES, save
 
 ENDINGS = (".png", ".svg", ".pdf")
 

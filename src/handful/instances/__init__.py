@@ -17,10 +17,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from handful.arms import MAX_ARMS
+from handful.core.arms import MAX_ARMS
+from handful.core.rng import State
 from handful.errors import MissingExtraError, SettingError, UnknownNameError
-from handful.instances import laws, means
-from handful.rng import State
+from handful.instances import distributions, means
 
 __all__ = ["Instance", "instance"]
 
@@ -40,7 +40,7 @@ class Instance:
     b: float = 1.0
     top: float = means.TOP
     listed: tuple[float, ...] = ()
-    law: int = laws.BERNOULLI
+    law: int = distributions.BERNOULLI
     spread: float = 0.0
     _centres: dict[float, float] = field(default_factory=dict, repr=False, compare=False)
 
@@ -84,15 +84,15 @@ class Instance:
     def draw(self, arm: int, state: State, key: int = 0) -> float:
         """A reward of an arm."""
         mean = self.mean(arm, key)
-        return laws.draw(self.law, mean, self._centre(mean), self.spread, state)
+        return distributions.draw(self.law, mean, self._centre(mean), self.spread, state)
 
     def _centre(self, mean: float) -> float:
-        if self.law != laws.TRUNCNORM:
+        if self.law != distributions.TRUNCNORM:
             return 0.0
         if mean not in self._centres:
             if len(self._centres) >= 1024:
                 self._centres.clear()
-            self._centres[mean] = laws.centre_of(self.law, mean, self.spread)
+            self._centres[mean] = distributions.centre_of(self.law, mean, self.spread)
         return self._centres[mean]
 
 
@@ -116,7 +116,7 @@ def instance(spec: str | Instance | Sequence[float]) -> Instance:
         raise UnknownNameError("instance", kind, [*_PARSERS, *_ALIASES, "B_L", "B_0.3", "B_0.6"])
     law, spread, law_name = _law(law_text[0] if law_text else None, spec)
     parsed = _PARSERS[kind](spec, arguments)
-    if law == laws.TRUNCNORM and any(0.0 < min(p, 1.0 - p) < 1e-6 for p in parsed.listed):
+    if law == distributions.TRUNCNORM and any(0.0 < min(p, 1.0 - p) < 1e-6 for p in parsed.listed):
         raise SettingError(f"instance {spec!r}: truncnorm needs means in [1e-6, 1 - 1e-6], or 0, 1")
     return replace(parsed, name=parsed.name + law_name, law=law, spread=spread)
 
@@ -190,22 +190,22 @@ MIN_TOP = 1e-4
 
 def _law(text: str | None, spec: str) -> tuple[int, float, str]:
     if text is None:
-        return laws.BERNOULLI, 0.0, ""
+        return distributions.BERNOULLI, 0.0, ""
     name, _, argument = text.partition(":")
     if not name:
         raise SettingError(f"instance {spec!r}: no reward law after the plus")
-    if name not in laws.LAWS:
-        raise UnknownNameError("reward law", name, laws.LAWS)
-    law = laws.LAWS[name]
-    if law not in laws.DEFAULT_SPREAD:
+    if name not in distributions.LAWS:
+        raise UnknownNameError("reward law", name, distributions.LAWS)
+    law = distributions.LAWS[name]
+    if law not in distributions.DEFAULT_SPREAD:
         if argument:
             raise SettingError(f"instance {spec!r}: the law {name} takes no number")
-        return law, 0.0, "" if law == laws.BERNOULLI else f"+{name}"
-    spread = _number(spec, argument) if argument else laws.DEFAULT_SPREAD[law]
-    if not laws.MIN_SPREAD <= spread <= laws.MAX_SPREAD[law]:
+        return law, 0.0, "" if law == distributions.BERNOULLI else f"+{name}"
+    spread = _number(spec, argument) if argument else distributions.DEFAULT_SPREAD[law]
+    if not distributions.MIN_SPREAD <= spread <= distributions.MAX_SPREAD[law]:
         raise SettingError(
-            f"instance {spec!r}: {name}:{spread:g} must be at least {laws.MIN_SPREAD:g} "
-            f"and at most {laws.MAX_SPREAD[law]:g}"
+            f"instance {spec!r}: {name}:{spread:g} must be at least {distributions.MIN_SPREAD:g} "
+            f"and at most {distributions.MAX_SPREAD[law]:g}"
         )
     return law, spread, f"+{name}:{spread!r}"
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handful.rng import GOLDEN, State, beta, tape_word
+from handful.core.rng import GOLDEN, State, beta, tape_word
 
 LINEAR = 0
 POWER = 1

@@ -35,13 +35,13 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Self, TypeAlias
 
+from handful.core.reservoir import Reservoir
+from handful.core.shuffle import Shuffle
 from handful.errors import SettingError, StateError
 from handful.policies.base import Policy, order_key
 from handful.policies.state import Reader
-from handful.reservoir import Reservoir
 from handful.rules.base import Credit
 from handful.rules.thompson import trial
-from handful.shuffle import Shuffle
 
 KEEP = 0
 NEXT = 1

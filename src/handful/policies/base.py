@@ -15,7 +15,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from struct import Struct
 from typing import Any, ClassVar, Self, TypeAlias
 
-from handful.arms import FiniteArms
+from handful.core.arms import FiniteArms
+from handful.core.memory import WORDS_PER_SLOT, ArmMemory, check_memory
+from handful.core.reservoir import Reservoir
+from handful.core.rng import State, stream, words
 from handful.errors import (
     ExhaustedError,
     ForgottenArmError,
@@ -25,12 +28,9 @@ from handful.errors import (
     UnknownArmError,
     whole_number,
 )
-from handful.memory import WORDS_PER_SLOT, ArmMemory, check_memory
 from handful.policies.settings import Setting, check_rescale, check_settings
 from handful.policies.show import Row, as_html, as_text
 from handful.policies.state import Reader, seal, unseal
-from handful.reservoir import Reservoir
-from handful.rng import State, stream, words
 
 _FRAME = Struct("<QQIBQQQI")
 _RESCALE = Struct("<dd")

@@ -12,6 +12,7 @@ from itertools import islice
 from struct import Struct
 from typing import ClassVar
 
+from handful.core.shuffle import Shuffle
 from handful.errors import RuleError, SettingError, StateError
 from handful.policies.base import Policy, order_key
 from handful.policies.schedule import (
@@ -28,7 +29,6 @@ from handful.policies.schedule import (
 )
 from handful.policies.state import Reader
 from handful.rules import Rule, choose, most_played
-from handful.shuffle import Shuffle
 
 _PLACE = Struct("<BIQQQB")
 _PAPER = (

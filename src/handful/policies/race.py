@@ -72,7 +72,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from handful.binomial import kl
+from handful.core.binomial import kl
 from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
 from handful.rules.base import as_given
 from handful.rules.imed import index

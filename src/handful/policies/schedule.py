@@ -25,7 +25,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from handful.rng import GOLDEN, MASK, mix
+from handful.core.rng import GOLDEN, MASK, mix
 
 ENDLESS = 2**62
 """The budget of the only sub-phase when all arms fit in memory."""

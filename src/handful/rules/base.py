@@ -8,12 +8,12 @@ A score is a pure function of numbers, with the paper's symbols:
     b    the sub-phase's budget of pulls
     m    how many arms are in memory
     eta  the policy's setting of that name, 1 if it has none
-    rng  the policy's generator, for rules that draw: `handful.rng.uniform(rng)`
+    rng  the policy's generator, for rules that draw: `handful.core.rng.uniform(rng)`
 
 `BonusRule` is for scores of the form mean + growth(t) * width(n), which the simulator tabulates;
 `LeaderRule` for scores that compare with the best mean in memory; `IndexRule` for any other.
 `DrawRule` is for the highest of random draws, not all of which are made. The simulator compiles the
-same functions with Numba, so they may use `math`, `handful.rng` and arithmetic, and nothing else.
+same functions with Numba: they may use `math`, `handful.core.rng` and arithmetic, nothing else.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TypeAlias
 
+from handful.core.rng import State
 from handful.errors import RuleError
-from handful.rng import State
 
 Score: TypeAlias = Callable[[int, float, int, int, int, float, State], float]
 LeaderScore: TypeAlias = Callable[[int, float, float, int, int, int, float, State], float]

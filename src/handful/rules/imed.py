@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from handful.binomial import kl
-from handful.rng import State
+from handful.core.binomial import kl
+from handful.core.rng import State
 from handful.rules.base import LeaderRule
 
 

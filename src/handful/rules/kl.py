@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from handful.binomial import kl
+from handful.core.binomial import kl
 
 NEAR, FAR = 0.03, 2.0
 """Up to NEAR the series is right to 1e-15, up to FAR it is a good start."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from handful.rng import State
+from handful.core.rng import State
 from handful.rules.base import IndexRule
 
 SCALE = 0.5 * (1.0 + 1.35)

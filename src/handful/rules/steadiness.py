@@ -17,8 +17,8 @@ import math
 from collections.abc import Iterator
 from functools import cache
 
+from handful.core.rng import State, stream, uniform
 from handful.errors import RuleError
-from handful.rng import State, stream, uniform
 from handful.rules.base import BonusRule, IndexRule, LeaderRule
 
 _TRIES = 300

@@ -25,8 +25,8 @@ from __future__ import annotations
 import math
 from collections.abc import MutableSequence, Sequence
 
-from handful.binomial import log_binomial
-from handful.rng import State, beta_from_one, positive_uniform, uniform
+from handful.core.binomial import log_binomial
+from handful.core.rng import State, beta_from_one, positive_uniform, uniform
 from handful.rules.base import DrawRule
 
 _DEPTH = 2.0

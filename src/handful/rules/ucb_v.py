@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from handful.rng import State
+from handful.core.rng import State
 from handful.rules.base import IndexRule
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from handful.instances import Instance
 from handful.policies.base import Policy
 from handful.policies.settings import check_settings
-from handful.simulation import oracle
+from handful.simulation import reference
 from handful.simulation.engines import choose
 from handful.simulation.outcome import Outcome, joined
 from handful.simulation.plan import Cell, cell, log_grid, whole
@@ -104,7 +104,7 @@ def _python_runs(planned: Cell, grid: list[int], n_jobs: int, progress: Progress
     for run in range(planned.runs):
         before = run * planned.horizon
         step = None if progress is None else partial(_from, progress, before)
-        outcomes.append(oracle.simulate_run(planned, run, grid, step))
+        outcomes.append(reference.simulate_run(planned, run, grid, step))
     return joined(outcomes)
 
 
@@ -116,10 +116,11 @@ def _in_processes(
     planned: Cell, grid: list[int], n_jobs: int, progress: Progress | None
 ) -> list[Outcome]:
     stop = multiprocessing.Event()
-    with ProcessPoolExecutor(n_jobs, initializer=oracle.watch, initargs=(stop,)) as pool:
+    with ProcessPoolExecutor(n_jobs, initializer=reference.watch, initargs=(stop,)) as pool:
         try:
             futures = [
-                pool.submit(oracle.simulate_run, planned, run, grid) for run in range(planned.runs)
+                pool.submit(reference.simulate_run, planned, run, grid)
+                for run in range(planned.runs)
             ]
             pending = set(futures)
             while pending:

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from handful.core.rng import stream
 from handful.errors import EngineError
 from handful.policies.base import order_key, seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import rounds, schedule
-from handful.rng import stream
 from handful.rules import DrawRule
 from handful.rules.steadiness import check_steady
-from handful.simulation import oracle
+from handful.simulation import reference
 from handful.simulation.families import family_of, forget_kernels, round_shape
 from handful.simulation.kernels.block import Block
 from handful.simulation.kernels.jit import CompileError, cache_folder, is_cold
@@ -64,14 +64,14 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     grid = sorted({*range(every, tiny.horizon + 1, every), max(1, tiny.horizon // 10)})
     slow = None
     if cell.memory <= _CHECKED_MEMORY or cell.policy.unbounded:
-        slow = _interpreted(tiny, grid) if skipping else oracle.simulate_run(tiny, 0, grid)
+        slow = _interpreted(tiny, grid) if skipping else reference.simulate_run(tiny, 0, grid)
     try:
         fast = _loaded(tiny, grid, skipping)
     except CompileError as error:
         said = str(error).strip().splitlines()
         raise EngineError(
             f"the rule of {cell.policy.name} cannot be compiled: it may use arithmetic, math and "
-            "handful.rng only; engine='python' runs it as it is. Numba says: "
+            "handful.core.rng only; engine='python' runs it as it is. Numba says: "
             + " ".join(line.strip() for line in said[:3])
         ) from error
     right = slow is None or _same(fast, slow)

@@ -6,7 +6,7 @@ import math
 from importlib import import_module
 
 from handful.errors import MissingExtraError, SettingError
-from handful.instances import laws
+from handful.instances import distributions
 from handful.policies.air import UCBAIR
 from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import Policy
@@ -77,7 +77,7 @@ def cannot_skip(cell: Cell) -> str:
         return "a tape has a reward for every pull"
     if not supports(cell):
         return "only the python engine can"
-    bernoulli = cell.instance.law == laws.BERNOULLI
+    bernoulli = cell.instance.law == distributions.BERNOULLI
     if issubclass(cell.policy, AutomatonPolicy):
         machine = cell.policy.automaton
         if machine.calm is None:

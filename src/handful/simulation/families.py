@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from handful.instances import laws
+from handful.instances import distributions
 from handful.policies.air import UCBAIR, most_arms
 from handful.policies.automaton import AutomatonPolicy
 from handful.policies.phased import PhasedPolicy
@@ -67,7 +67,7 @@ class Phases(Family):
 
     def build(self, cell: Cell, skipping: bool) -> Build:
         """As the rule needs it."""
-        bernoulli = skipping or cell.instance.law == laws.BERNOULLI
+        bernoulli = skipping or cell.instance.law == distributions.BERNOULLI
         m = min(cell.memory, cell.instance.n_arms)
         return segments.build_for(_phased(cell).rule, bernoulli, cell.instance.endless, skipping, m)
 

@@ -195,13 +195,13 @@ class Result:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Regret over time with a 95% confidence band."""
-        from handful.simulation.plot import plot_regret
+        from handful.plots.style import plot_regret
 
         return plot_regret([self], ax)
 
     def plot_memory(self, run: int = 0, ax: Axes | None = None) -> Axes:
         """Which arms were in memory when, in one run of a simulation with `record=True`."""
-        from handful.simulation.timeline import plot_memory
+        from handful.plots.timeline import plot_memory
 
         return plot_memory(self, run, ax)
 

@@ -8,7 +8,7 @@ follows from (seed, r) alone, so that all policies meet the same luck.
 
 from __future__ import annotations
 
-from handful.rng import State, stream, words
+from handful.core.rng import State, stream, words
 
 
 def policy_seed(seed: int, cell: str, run: int) -> int:

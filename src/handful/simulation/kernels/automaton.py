@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from handful import binomial, rng, shuffle
+from handful.core import binomial, rng, shuffle
 from handful.policies.automaton import KEEP, NEXT, Automaton
 from handful.policies.schedule import round_key
 from handful.simulation.kernels.block import Memory, entry

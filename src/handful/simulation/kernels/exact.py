@@ -5,7 +5,7 @@ of 2^-54 or so of the best mean; a pair (high, low) of doubles carries 106 bits,
 up to 10^12 such gaps without any rounding. `high` is then the correctly rounded regret, whatever
 the order of the additions. Products and sums as in T. J. Dekker, "A floating-point technique for
 extending the available precision", Numerische Mathematik 18, 1971. The slow twin is
-`handful.simulation.oracle.ExactSum`.
+`handful.simulation.reference.ExactSum`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 
-from handful import rng
+from handful.core import rng
 from handful.rules import thompson
 from handful.simulation.kernels.block import PULLS, Luck, Memory
 from handful.simulation.kernels.jit import use

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from handful import rng, shuffle
+from handful.core import rng, shuffle
 from handful.policies import schedule
 from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.world import Floats, Ints, Words, as_int, as_word

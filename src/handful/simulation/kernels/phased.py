@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from handful import shuffle
+from handful.core import shuffle
 from handful.policies import schedule as phases
 from handful.rules import DrawRule, Rule
 from handful.simulation.kernels import segments

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from handful import rng
+from handful.core import rng
 from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule
 from handful.rules.base import LeaderScore, Score
 from handful.simulation.kernels.block import AHEAD, PULLS, TABLE, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
-from handful.simulation.kernels.whole import play_whole
+from handful.simulation.kernels.lookup import play_whole
 from handful.simulation.kernels.world import (
     Build,
     Floats,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from handful import binomial, rng
+from handful.core import binomial, rng
 from handful.simulation.kernels.block import Luck, Memory
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.scores import DOUBT, DOUBT_BY_PULL, Scores

@@ -30,8 +30,8 @@ from __future__ import annotations
 
 import math
 
-from handful import rng
-from handful.binomial import log_binomial
+from handful.core import rng
+from handful.core.binomial import log_binomial
 from handful.rules import thompson
 from handful.simulation.kernels.block import AHEAD, PULLS, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.few_pulls import pull_by_cells, short_duel

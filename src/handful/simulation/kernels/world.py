@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from handful import rng, shuffle
-from handful.instances import Instance, laws, means
+from handful.core import rng, shuffle
+from handful.instances import Instance, distributions, means
 from handful.simulation.kernels.jit import use
 
 # Arrays and 64-bit numbers as kernels see them. Inside a kernel Numba does the typing, from the
@@ -41,12 +41,12 @@ for _function in (
     shuffle.backward,
     means.mean_of,
     means.reservoir_mean,
-    laws.bernoulli,
-    laws.draw,
-    laws.centre_of,
-    laws._mean_after_cut,
-    laws._scaled_tail,
-    laws._truncated_normal,
+    distributions.bernoulli,
+    distributions.draw,
+    distributions.centre_of,
+    distributions._mean_after_cut,
+    distributions._scaled_tail,
+    distributions._truncated_normal,
 ):
     use(_function)
 
@@ -165,7 +165,7 @@ def bernoulli_reward(
     """The Bernoulli reward of an arm at pull t (from 0): from the tape, or the stream's next."""
     if on_tape:
         return 1.0 if tape_uniform(key, t, arm) < mean else 0.0
-    return laws.bernoulli(mean, state)
+    return distributions.bernoulli(mean, state)
 
 
 @use
@@ -177,7 +177,7 @@ def any_reward(
     if on_tape:
         state[0] = rng.tape_word(key, as_word(t), as_word(arm))
         state[1] = as_word(rng.GOLDEN)
-    return laws.draw(law, mean, centre, spread, state)
+    return distributions.draw(law, mean, centre, spread, state)
 
 
 @use
@@ -195,5 +195,5 @@ def arm_laws(build: Build) -> tuple[Callable[..., float], Callable[..., float]]:
     """How a kernel finds the mean and the centre of an arm."""
     return (
         endless_mean if build.endless else finite_mean,
-        no_centre if build.bernoulli else laws.centre_of,
+        no_centre if build.bernoulli else distributions.centre_of,
     )

@@ -1,0 +1,129 @@
+"""Other packages on UCB1, ten Bernoulli arms, each in its own loop or runner.
+
+They need other versions of what we need, so each has an environment of its own, made when first
+asked for and kept under `build/peers` of the source tree, where their drivers are, too:
+`benchmarks/drivers/run_NAME.py`, run by that environment's Python, prints the times (`job.py` there
+says how).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import handful
+from benchmarks.contest import Job, Row, contest, ours
+from benchmarks.suites import PEERS, Bench
+from handful.errors import SettingError
+
+INSTANCE, K = "linear:10", 10
+LEAST_REWARD = 0.7
+"""Pulling at random has 0.5 on this instance, UCB1 0.85 in 1,000 pulls."""
+_HOUR = 3600.0
+_ONE_THREAD = {
+    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A package to compare with: how it is installed, and how many pulls it makes."""
+
+    name: str
+    requirements: tuple[str, ...]
+    pulls: int
+
+
+ALL = (
+    Peer("pymab", ("pymab>=2,<3",), 10**6),
+    Peer("river", ("river>=0.21", "gymnasium"), 10**6),
+    # Slow enough that a tenth of the pulls tells the time of one.
+    Peer("MABWiser", ("mabwiser>=2.7",), 10**5),
+    Peer("SMPyBandits", ("SMPyBandits>=0.9.7", "numpy<1.24", "scipy<1.11"), 10**5),
+)
+
+
+class PeerError(Exception):
+    """A peer that cannot be installed or run; the message says why. Caught in `run`."""
+
+
+def source_tree() -> Path:
+    """Where the drivers are: the clone that handful is installed from."""
+    root = Path(handful.__file__).parents[2]
+    if not (root / "benchmarks" / "drivers").is_dir():
+        raise SettingError(
+            "the suite 'peers' runs scripts that are in the source tree, not in the installed "
+            "package: clone the repository and call `make bench` there"
+        )
+    return root
+
+
+def run(bench: Bench) -> None:
+    """Every peer, and handful before each of them; the best of handful's turns counts."""
+    root = source_tree()
+    job = Job(PEERS, "ucb1", INSTANCE, K, bench.sizes.horizon)
+    own: list[Row] = []
+    others: list[Row] = []
+    for peer in ALL:
+        bench.show(bench.done, f"peers: {peer.name} (installed into build/peers when first run)")
+        own += contest([ours(job, bench.sizes.runs)], bench.sizes.rounds, bench.sizes.enough)
+        try:
+            others += _rows(peer, root, max(1000, int(peer.pulls * bench.sizes.peer_pulls)))
+        except PeerError as error:
+            bench.left_out.append(f"{peer.name} {error}")
+    bench.rows += [min(own, key=lambda row: row.seconds), *others]
+    bench.done += 1
+
+
+def _rows(peer: Peer, root: Path, pulls: int) -> list[Row]:
+    plain = peer.name.lower()
+    python = installed(peer, root / "build" / "peers" / plain)
+    driver = root / "benchmarks" / "drivers" / f"run_{plain}.py"
+    printed = _said(
+        [str(python), str(driver), str(pulls)], "did not run", {**os.environ, **_ONE_THREAD}
+    )
+    told: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    for way in told["ways"]:
+        if (mean := way["mean_reward"]) < LEAST_REWARD:
+            raise PeerError(f"did not do the job: its {way['way']} has a mean reward of {mean:.2f}")
+    job = Job(PEERS, "ucb1", INSTANCE, K, pulls)
+    return [
+        Row(
+            job, f"{peer.name} {told['version']}", way["way"], 1, 1, way["seconds"], way["pulls"],
+            way["documented"],
+        )
+        for way in told["ways"]
+    ]  # fmt: skip
+
+
+def installed(peer: Peer, folder: Path) -> Path:
+    """The Python of the peer's environment, which is made unless it is there."""
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    kept = folder / "installed.txt"
+    wanted = "\n".join(peer.requirements)
+    if not kept.is_file() or kept.read_text() != wanted:
+        _said([sys.executable, "-m", "venv", "--clear", str(folder)], "has no environment")
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _said([*pip, *peer.requirements], "could not be installed")
+        kept.write_text(wanted)
+    return python
+
+
+def _said(command: list[str], failure: str, environment: dict[str, str] | None = None) -> str:
+    """What a command printed, or a `PeerError` with the line that tells why it failed."""
+    try:
+        ran = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_HOUR, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        raise PeerError(f"{failure}: no end within an hour") from None
+    if ran.returncode:
+        lines = ran.stderr.strip().splitlines() or ["it said nothing"]
+        errors = [line for line in lines if line.startswith("ERROR")]
+        raise PeerError(f"{failure}: {(errors or lines)[-1]}")
+    return ran.stdout

@@ -1,0 +1,150 @@
+"""The `python` engine, the oracle: drives the very policy object that users use, pull by pull.
+
+Slow and obvious. Every faster engine is proven against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from multiprocessing.synchronize import Event
+from signal import SIG_IGN, SIGINT, signal
+
+import numpy as np
+
+from handful.core.reservoir import Reservoir
+from handful.core.rng import GOLDEN, State, tape_word
+from handful.policies.automaton import AutomatonPolicy
+from handful.policies.base import Policy
+from handful.policies.phased import PhasedPolicy
+from handful.simulation.outcome import Outcome, Stays
+from handful.simulation.plan import FEW_ARMS, Cell
+from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
+
+_stop: Event | None = None
+"""In a worker process: set when the parent wants all workers to end."""
+
+
+def watch(stop: Event) -> None:
+    """Make this process, a worker, end when told; interrupts are the parent's to handle."""
+    global _stop
+    _stop = stop
+    signal(SIGINT, SIG_IGN)
+
+
+class ExactSum:
+    """A sum of doubles without rounding, as a whole number of 2^-1074."""
+
+    def __init__(self) -> None:
+        self.units = 0
+
+    def add(self, x: float) -> None:
+        """Add a finite double."""
+        numerator, denominator = x.as_integer_ratio()
+        self.units += numerator << (1075 - denominator.bit_length())
+
+    def value(self) -> float:
+        """The sum, correctly rounded."""
+        return self.units / (1 << 1074)
+
+
+def simulate_run(
+    cell: Cell, run: int, grid: list[int], progress: Callable[[int], None] | None = None
+) -> Outcome:
+    """One run of a cell."""
+    world = cell.instance
+    policy = cell.policy(
+        Reservoir(_own_index) if world.endless else world.n_arms,
+        None if cell.policy.own_memory or cell.policy.unbounded else cell.memory,
+        seed=policy_seed(cell.seed, cell.id, run),
+        **cell.policy_settings(),
+    )
+    best = world.best_mean
+    state = reward_stream(cell.seed, cell.id, run)
+    key = tape_key(cell.seed, run)
+    arms_key = world_key(cell.seed, cell.id, run, cell.tape)
+    if isinstance(policy, AutomatonPolicy):
+        policy.reveal(lambda arm: world.mean(arm, arms_key))
+    total = ExactSum()
+    regret = np.empty((1, len(grid)))
+    pulls = np.zeros((1, world.n_arms), dtype=np.int64) if world.n_arms <= FEW_ARMS else None
+    stays = _StayLog(policy) if cell.record else None
+    point = 0
+    for t in range(cell.horizon):
+        if t & 1023 == 0 and _stop is not None and _stop.is_set():
+            raise KeyboardInterrupt
+        arm = policy.select()
+        if cell.tape:
+            state = _tape_state(key, t, arm)
+        policy.update(arm, world.draw(arm, state, arms_key))
+        total.add(best - world.mean(arm, arms_key))
+        if pulls is not None:
+            pulls[0, arm] += 1
+        if stays is not None:
+            stays.pulled(t, arm)
+        if t + 1 == grid[point]:
+            regret[0, point] = total.value()
+            point += 1
+            if progress is not None:
+                progress(t + 1)
+    return Outcome(regret, pulls, None if stays is None else [stays.finish()])
+
+
+def _own_index(index: int) -> int:
+    """Arms of a simulated reservoir are known by their index."""
+    return index
+
+
+def _tape_state(key: int, t: int, arm: int) -> State:
+    return [tape_word(key, t, arm), GOLDEN]
+
+
+class _StayLog:
+    """Watches the memory's generation numbers to see when it was refilled.
+
+    Policies that change what they recommend in the middle of a stay have a new entry then, too.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.rows: list[tuple[int, list[int], list[int], int]] = []
+        self._open(0)
+
+    def _open(self, t: int) -> None:
+        memory = self.policy._memory
+        self.start = t
+        self.generations = list(memory.generations)
+        self.arms = list(memory.arms)
+        self.counts = dict.fromkeys(self.arms, 0)
+        self.vouched = self._vouched()
+
+    def _vouched(self) -> int | None:
+        return None if isinstance(self.policy, PhasedPolicy) else self.policy.recommend()
+
+    def pulled(self, t: int, arm: int) -> None:
+        self.counts[arm] += 1
+        if self.policy._memory.generations != self.generations or self._vouched() != self.vouched:
+            self._close()
+            self._open(t + 1)
+
+    def _close(self) -> None:
+        counts = [self.counts[arm] for arm in self.arms]
+        self.rows.append((self.start, self.arms, counts, self.policy.recommend()))
+
+    def finish(self) -> Stays:
+        if sum(self.counts.values()):
+            self._close()
+            if isinstance(self.policy, PhasedPolicy):
+                # A sub-phase cut by the horizon is read as its end would be.
+                start, arms, counts, _ = self.rows[-1]
+                self.rows[-1] = (start, arms, counts, arms[counts.index(max(counts))])
+        slots = max(len(row[1]) for row in self.rows)
+
+        def padded(lists: list[list[int]]) -> list[list[int]]:
+            return [[*values, *[-1] * (slots - len(values))] for values in lists]
+
+        return Stays(
+            start=np.array([row[0] for row in self.rows], dtype=np.int64),
+            arms=np.array(padded([row[1] for row in self.rows]), dtype=np.int64),
+            pulls=np.maximum(np.array(padded([row[2] for row in self.rows]), dtype=np.int64), 0),
+            recommended=np.array([row[3] for row in self.rows], dtype=np.int64),
+        )

@@ -1,0 +1,186 @@
+"""The report: tables, figures and claims on one page, and as Markdown and LaTeX.
+
+`index.html` holds its pictures and opens with no network; `report.md` is for a README, `report.tex`
+for a paper. The words are in `templates/`, the numbers come from results.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from handful import __version__
+from handful.plots.style import STYLE, save
+from handful.simulation import Result
+from handful.studies.paper import claims, experiments, figures, tables, verdict
+from handful.studies.paper.experiments import EXPERIMENTS, TABULATED, Table
+from handful.studies.paper.published import INSTANCES
+from handful.studies.results import Results
+from handful.studies.typeset import environment
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INSTANCE_WORDS = {
+    "I1": "Beta(0.5, 2), μ* = 1",
+    "I2": "Beta(1, 1), μ* = 1",
+    "I3": "Beta(0.5, 2), μ* = 0.6",
+    "I4": "Beta(1, 1), μ* = 0.6",
+}
+
+
+PAGE = "index.html"
+BEYOND = "beyond.html"
+_HERE = "<!-- here the leaderboard is linked, once there is one -->"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A panel or a whole figure for the page."""
+
+    title: str
+    words: str
+    source: str
+
+
+def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[Path]:
+    """Write the report in all forms; returns the files, the page first.
+
+    `recorded` is the run whose memory is shown.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    timeline = figures.timeline(recorded)
+    shown = _contents(results, timeline, seed)
+    written = []
+    for template, name in (
+        ("report.html", PAGE),
+        ("report.md", "report.md"),
+        ("report.tex", "report.tex"),
+    ):
+        path = folder / name
+        text = environment(template).get_template(template).render(shown)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    save(timeline, str(folder / "memory.png"))
+    link_beyond(folder)
+    return written
+
+
+def link_beyond(folder: Path) -> None:
+    """Link the leaderboard's page from the report, if both are there, whichever came first."""
+    page = folder / PAGE
+    if page.exists() and (folder / BEYOND).exists():
+        link = f'<a href="{BEYOND}">The same memory, lower regret</a>'
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace(_HERE, link), encoding="utf-8")
+
+
+def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
+    measured = {
+        name: tables.measured(experiment, results)
+        for name, experiment in EXPERIMENTS.items()
+        if isinstance(experiment, Table)
+    }
+    every_cell = [cell for cells in measured.values() for cell in cells]
+    ours, within, farthest = tables.agreement(every_cell)
+    judged = claims.judged(results)
+    return {
+        "version": __version__,
+        "here": _HERE,
+        "seed": seed,
+        "horizon": experiments.HORIZON,
+        "instances": INSTANCES,
+        "instance_words": INSTANCE_WORDS,
+        "tables": [
+            {
+                "name": name,
+                "number": name.removeprefix("table"),
+                "alpha": table.alpha,
+                "rows": tables.by_row(measured[name]),
+                "runs": _span(cell.runs for cell in measured[name]),
+            }
+            for name, table in EXPERIMENTS.items()
+            if isinstance(table, Table)
+        ],
+        "ours": ours,
+        "within": within,
+        "farthest": farthest,
+        "claims": judged,
+        "tally": _tally([claim for claim in judged if claim.papers]),
+        "berry": _berry(measured["table1"]),
+        "figures": [
+            {
+                "name": name,
+                "caption": figures.caption(experiment, results),
+                "groups": [
+                    (group.heading, [_picture(panel) for panel in group.panels])
+                    for group in figures.groups(experiment, results)
+                ],
+            }
+            for name, experiment in EXPERIMENTS.items()
+            if not isinstance(experiment, Table)
+        ],
+        "timeline": embedded(timeline),
+        "results": results.all(),
+        "pulls": sum(r.settings["runs"] * r.settings["horizon"] for r in results.all()),
+        "runs": _span(r.settings["runs"] for r in results.all()),
+    }
+
+
+def _tally(judged: Sequence[verdict.Claim]) -> list[tuple[str, int]]:
+    order = (verdict.CONFIRMED, verdict.MOSTLY, verdict.PARTLY, verdict.OPEN, verdict.REFUTED)
+    found = [claim.verdict for claim in judged]
+    return [(words, found.count(words)) for words in order if words in found]
+
+
+def _berry(cells: Sequence[tables.TableCell]) -> list[tuple[list[tables.TableCell], ...]]:
+    """The rows of each rule that we have in two readings: as defined, as tabulated."""
+    rows = {row[0].row: row for row in tables.by_row(cells)}
+    return [
+        (rows[name.removesuffix(TABULATED)], rows[name])
+        for name in rows
+        if name.endswith(TABULATED)
+    ]
+
+
+def _span(numbers: Iterable[int]) -> str:
+    """Runs in words: 20, or from 20 to 100."""
+    all_of_them = list(numbers)
+    least, most = min(all_of_them), max(all_of_them)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _picture(panel: figures.Panel) -> Picture:
+    return Picture(panel.title, panel.words, embedded(panel.alone()))
+
+
+def embedded(made: Figure) -> str:
+    """A figure as an address that holds it."""
+    import matplotlib as mpl
+
+    buffer = BytesIO()
+    # The same numbers make the same bytes: no date, and names of shapes that are not random.
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "handful"}):
+        made.savefig(buffer, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
+
+
+def draw_all(results: Results, names: Sequence[str], folder: Path) -> list[Path]:
+    """Write figures as PNG and SVG; returns the PNG files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in names:
+        experiment = EXPERIMENTS[name]
+        assert not isinstance(experiment, Table)
+        title = f"Figure {name.removeprefix('fig')}: {figures.caption(experiment, results)}"
+        drawn = figures.together(title, figures.groups(experiment, results))
+        for ending in ("svg", "png"):
+            path = folder / f"{name}.{ending}"
+            save(drawn, str(path))
+            drawn.set_layout_engine("none")  # laid out once is enough
+        written.append(path)
+    return written

@@ -1,0 +1,81 @@
+"""The paper's tables, cell by cell: as published and as measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from handful.studies.paper.experiments import Table
+from handful.studies.paper.published import INSTANCES, UNIT
+from handful.studies.results import Results
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """Regret / 10^5: what the paper prints, what we measured, and how far apart they are."""
+
+    row: str
+    memory: int
+    instance: str
+    published_mean: float
+    published_sem: float
+    mean: float
+    sem: float
+    runs: int
+
+    @property
+    def z(self) -> float:
+        """The difference in combined standard errors; not a number for a single run."""
+        return (self.mean - self.published_mean) / math.hypot(self.sem, self.published_sem)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the cell is of the paper's own algorithms."""
+        return self.row.startswith("Q")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; what is not a number is null."""
+        values = {**asdict(self), "z": self.z}
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in values.items()
+        }
+
+
+def measured(table: Table, results: Results) -> list[TableCell]:
+    """Every cell of a table, row by row."""
+    cells = []
+    for row in table.rows():
+        for instance, (mean, sem) in zip(INSTANCES, row.published, strict=True):
+            result = results.of(row.policy, instance, row.memory)
+            regret = result.regret
+            cells.append(
+                TableCell(
+                    row.name,
+                    row.memory,
+                    instance,
+                    mean,
+                    sem,
+                    regret.mean / UNIT,
+                    regret.sem / UNIT,
+                    result.settings["runs"],
+                )
+            )
+    return cells
+
+
+def by_row(cells: Sequence[TableCell]) -> list[list[TableCell]]:
+    """The cells of each row together."""
+    width = len(INSTANCES)
+    return [list(cells[i : i + width]) for i in range(0, len(cells), width)]
+
+
+def agreement(cells: Sequence[TableCell]) -> tuple[int, int, float]:
+    """How many cells of the paper's own algorithms, how many within 3, and the largest |z|.
+
+    Cells of a single run, which have no standard error, are left out.
+    """
+    distances = [abs(c.z) for c in cells if c.is_ours and not math.isnan(c.z)]
+    return len(distances), sum(z <= 3 for z in distances), max(distances, default=math.nan)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from handful.simulation import Cell, Result, run_cell
+from handful.simulation.plan import cell
+from handful.studies import store
+from handful.studies.store import Store, work
+
+
+def quiet(done: float, what: str) -> None: ...
+
+
+def small() -> list[Cell]:
+    return [cell(policy, "linear:9", 2, 500, runs=2) for policy in ("ucb-m", "ts-m", "moss-m")]
+
+
+def test_finished_cells_are_never_run_again_unless_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def counted(planned: Cell, **options: object) -> Result:
+        ran.append(planned.id)
+        return run_cell(planned)
+
+    monkeypatch.setattr(store, "run_cell", counted)
+    kept = Store(tmp_path)
+    first = kept.run(small(), quiet)
+    assert len(ran) == 3
+    second = kept.run(small(), quiet)
+    assert len(ran) == 3
+    assert [r.regret.per_run.tolist() for r in second.all()] == [
+        r.regret.per_run.tolist() for r in first.all()
+    ]
+    kept.run(small(), quiet, fresh=True)
+    assert len(ran) == 6
+
+
+def test_a_stopped_run_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def stopped(planned: Cell, **options: object) -> Result:
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(planned.id)
+        return run_cell(planned)
+
+    monkeypatch.setattr(store, "run_cell", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        Store(tmp_path).run(small(), quiet)
+    monkeypatch.setattr(store, "run_cell", run_cell)
+    assert [planned.id for planned in Store(tmp_path).missing(small())] == [small()[2].id]
+    done: list[float] = []
+    results = Store(tmp_path).run(small(), lambda share, what: done.append(share))
+    assert len(results) == 3
+    assert done == sorted(done)
+    assert done[-1] == work(small()[2])
+
+
+def test_a_damaged_file_is_run_again(tmp_path: Path) -> None:
+    kept = Store(tmp_path)
+    planned = small()[0]
+    before = kept.run([planned], quiet)
+    kept.path(planned).write_bytes(b"half a file")
+    after = kept.run([planned], quiet)
+    assert [r.regret.mean for r in after.all()] == [r.regret.mean for r in before.all()]
+
+
+def test_another_seed_horizon_or_number_of_runs_is_another_file(tmp_path: Path) -> None:
+    cells = [
+        cell("ucb-m", "linear:9", 2, 500),
+        cell("ucb-m", "linear:9", 2, 501),
+        cell("ucb-m", "linear:9", 2, 500, runs=99),
+        cell("ucb-m", "linear:9", 2, 500, seed=1),
+        cell("ucb-m:eta=0.2", "linear:9", 2, 500),
+    ]
+    assert len({Store(tmp_path).path(planned) for planned in cells}) == 5
+
+
+def test_work_grows_with_pulls_and_is_never_nothing() -> None:
+    for name, instance in [("ucb-m", "linear:9"), ("ts-m", "linear:9"), ("qts-m", "I1")]:
+        one, ten = (cell(name, instance, 3, 100, runs=runs) for runs in (1, 10))
+        assert work(ten) == 10 * work(one) > 0
+    assert work(cell("herschkorn", "I1", None, 100)) > 0
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    kept = Store(tmp_path)
+    planned = small()[0]
+    before = kept.run([planned], quiet).at(planned)
+    path = kept.path(planned)
+    good = path.read_bytes()
+    read = 0
+    for place in range(4, len(good), max(1, len(good) // 150)):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
+        found = kept.load(planned)
+        if found is not None:
+            read += 1
+            assert found.settings == before.settings
+            assert found.curve.per_run.tolist() == before.curve.per_run.tolist()
+            assert found.pulls is not None
+            assert before.pulls is not None
+            assert found.pulls.tolist() == before.pulls.tolist()
+    assert read < 120, "of 150 flips, those that change a number are refused"
+    path.write_bytes(b"half a file")
+    assert kept.missing([planned]) == [planned]
