@@ -1,8 +1,14 @@
-"""A digest of the sources that decide a number: what kept kernels and results belong to."""
+"""A digest of the sources that decide a number: cached kernels and stored cells belong to it.
+
+The sources are found by following imports from the modules that run a cell, so none can be left
+out. The catalogue of policies imports every policy and decides nothing, so it is not followed: a
+change to one policy then leaves the stored cells of the others valid.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -10,61 +16,57 @@ from pathlib import Path
 import handful
 
 ROOT = Path(handful.__file__).parent
-POLICIES = "handful.policies"
-IMPORT = re.compile(
-    rf"^ *(?:from|import) {re.escape(POLICIES)}(?:\.(\w+)| import \(?([\w\s,]+))", re.MULTILINE
+ENTRY_POINTS = (
+    "handful.simulation.compiled",
+    "handful.simulation.engines",
+    "handful.simulation.plan",
+    "handful.simulation.reference",
 )
-"""Of a module by its own name, or of several by name from the package."""
-SOURCES = (
-    "binomial.py",
-    "memory.py",
-    "reservoir.py",
-    "rng.py",
-    "shuffle.py",
-    "rules",
-    "policies",
-    "instances",
-    "simulation/compiled.py",
-    "simulation/engines.py",
-    "simulation/families.py",
-    "simulation/kernels",
-    "simulation/oracle.py",
-    "simulation/seeds.py",
+CATALOGUES = ("handful", "handful.policies", "handful.simulation")
+"""Packages whose `__init__` only gives names to what their modules define."""
+_IMPORT = re.compile(
+    r"^ *(?:from (handful[\w.]*) import (\([^)]*\)|[^\n]*)|import (handful[\w.]*))", re.MULTILINE
 )
 
 
 @cache
 def source_digest(module: str | None = None) -> str:
-    """64 bits of the sources' contents; with a policy's module, of those that it is made of.
-
-    A change to one policy then leaves what is kept of the others as it is.
-    """
+    """64 bits of the contents of all sources that run a cell, and of a policy's own module."""
     digest = blake2b(digest_size=8)
-    files = [file for source in SOURCES for file in _files(ROOT / source)]
-    if module is not None and module.startswith(f"{POLICIES}."):
-        files = _without_other_policies(files, module.removeprefix(f"{POLICIES}."))
-    for file in files:
+    for file in files_behind(ENTRY_POINTS if module is None else (*ENTRY_POINTS, module)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
-def _files(source: Path) -> list[Path]:
-    return sorted(source.rglob("*.py")) if source.is_dir() else [source]
-
-
-def _without_other_policies(files: list[Path], policy: str) -> list[Path]:
-    """The files but those of `policies` that neither this one nor any other file imports.
-
-    The package's own `__init__`, which imports all, only gives them names.
-    """
-    folder = ROOT / "policies"
-    waiting = [file for file in files if file.parent != folder] + [folder / f"{policy}.py"]
-    needed, here = set(waiting), set(files)
+def files_behind(modules: Iterable[str]) -> list[Path]:
+    """The files of these modules of handful, and of all that they import, in order."""
+    waiting = [file for name in modules if (file := _file(name)) is not None]
+    found = set(waiting)
     while waiting:
-        for one, several in IMPORT.findall(waiting.pop().read_text(encoding="utf-8")):
-            for name in re.findall(r"\w+", f"{one} {several}"):
-                file = folder / f"{name}.py"
-                if file in here and file not in needed:
-                    needed.add(file)
+        for package, names, module in _IMPORT.findall(waiting.pop().read_text(encoding="utf-8")):
+            for file in _imported(package, names, module):
+                if file not in found:
+                    found.add(file)
                     waiting.append(file)
-    return [file for file in files if file in needed]
+    return sorted(found)
+
+
+def _imported(package: str, names: str, module: str) -> list[Path]:
+    """What one import statement names: modules of a package, or what a module defines."""
+    given = re.findall(r"\w+", re.sub(r" as \w+|#[^\n]*", "", names))
+    candidates = [_file(f"{package}.{name}") for name in given] if package else []
+    whole = package or module
+    if whole not in CATALOGUES:
+        candidates.append(_file(whole))
+    return [file for file in candidates if file is not None]
+
+
+def _file(module: str) -> Path | None:
+    """The source of a module of handful; None for anything else."""
+    if module != "handful" and not module.startswith("handful."):
+        return None
+    base = ROOT.joinpath(*module.split(".")[1:])
+    for file in (base.with_suffix(".py"), base / "__init__.py"):
+        if file.is_file():
+            return file
+    return None
