@@ -1,4 +1,4 @@
-"""Bernoulli trials: how far two chances differ, how likely so many successes are, and a draw.
+"""The binomial distribution: its probabilities, and a draw.
 
 Accurate at any size, since simulations draw thousands of millions of trials at once. Plain
 arithmetic, compiled by the simulator as it stands.
@@ -15,21 +15,6 @@ _STIRLING = (
     0.0,
     *(math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - _HALF_LOG_2_PI for k in range(1, 16)),
 )
-
-
-def kl(p: float, q: float) -> float:
-    """The divergence p ln(p/q) + (1-p) ln((1-p)/(1-q)) of Bernoulli laws.
-
-    Infinite where q rules out what p allows. It bounds that of any two laws on [0, 1] with these
-    means.
-    """
-    if p <= 0.0:
-        return -math.log1p(-q) if q < 1.0 else math.inf
-    if p >= 1.0:
-        return -math.log(q) if q > 0.0 else math.inf
-    if q <= 0.0 or q >= 1.0:
-        return math.inf
-    return p * math.log(p / q) + (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
 
 
 def log_binomial(n: int, s: float, q: float) -> float:

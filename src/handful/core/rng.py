@@ -21,6 +21,16 @@ State = list[int]
 """[position, step]; an array of two uint64 in the kernels."""
 
 
+def as_word(x: int) -> int:
+    """Return x as a 64-bit word. In Python it is one; in a kernel it becomes unsigned."""
+    return x
+
+
+def as_int(x: int) -> int:
+    """Return a word below 2^63 as an integer that mixes with others: the inverse of `as_word`."""
+    return x
+
+
 def mix(z: int) -> int:
     """A bijection of 64-bit words whose outputs look independent of the inputs."""
     z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & MASK
@@ -154,3 +164,9 @@ def stream(*parts: int | str) -> State:
     """A generator that depends on all the parts."""
     position, step = words(*parts, count=2)
     return [position, step | 1]
+
+
+def generator_from(key: int) -> State:
+    """The generator of a policy with this key, as it starts."""
+    (step,) = words("step", key, count=1)
+    return [key, step | 1]

@@ -11,9 +11,7 @@ The grid has fewer than sqrt(K) + 1 spare cells, so walking is rare.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-from handful.core.rng import GOLDEN, MASK, mix
+from handful.core.rng import GOLDEN, MASK, as_int, as_word, mix
 
 
 class Shuffle(NamedTuple):
@@ -37,6 +35,24 @@ class Shuffle(NamedTuple):
     def position_of(self, arm: int) -> int:
         """Where an arm stands in the shuffled order: the inverse of `arm_at`."""
         return backward(arm, *self)
+
+
+def arm_at(position: int, n_arms: int, key: int) -> int:
+    """Return the arm at a position of the shuffled order of `n_arms` arms under a key."""
+    rows, columns, rounds = grid(n_arms)
+    return as_int(
+        forward(
+            as_word(position), as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds), key
+        )
+    )
+
+
+def position_of(arm: int, n_arms: int, key: int) -> int:
+    """Return where an arm stands in the shuffled order: the inverse of `arm_at`."""
+    rows, columns, rounds = grid(n_arms)
+    return as_int(
+        backward(as_word(arm), as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds), key)
+    )
 
 
 def grid(n_arms: int) -> tuple[int, int, int]:

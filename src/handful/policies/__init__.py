@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from handful.errors import StateError, UnknownNameError
+from handful.core.envelope import unseal
+from handful.errors import SettingError, StateError, UnknownNameError
 from handful.policies.air import UCBAIR
 from handful.policies.base import ArmsLike, Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
@@ -28,6 +29,7 @@ from handful.policies.modern import (
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.race import Race
+from handful.policies.random import RandomPolicy
 from handful.policies.runs import (
     FixedRun,
     Herschkorn,
@@ -37,7 +39,6 @@ from handful.policies.runs import (
     SqrtLogLearning,
     SqrtRun,
 )
-from handful.policies.state import unseal
 from handful.policies.streaming import MBSE, MPSE, GameOfCoins, SinglePass
 from handful.policies.tabulated import SqrtLogTabulated, SqrtRunTabulated
 from handful.policies.two_target import TwoTarget
@@ -103,8 +104,27 @@ POLICIES: dict[str, type[Policy]] = {
         MPSE,
         MBSE,
         GameOfCoins,
+        RandomPolicy,
     )
 }
+
+ALIASES = {
+    "thompson": "ts",
+    "thompson-m": "ts-m",
+    "klucb": "kl-ucb",
+    "klucbpp": "kl-ucbpp",
+    "ucbv": "ucb-v",
+    "kl-ucb-m": "klucb-m",
+    "kl-ucbpp-m": "klucbpp-m",
+    "kl-ucb++": "kl-ucbpp",
+    "kl-ucb++-m": "klucbpp-m",
+    "ucb-v-m": "ucbv-m",
+    "qkl-ucb-m": "qklucb-m",
+    "qkl-ucbpp-m": "qklucbpp-m",
+    "qucb-v-m": "qucbv-m",
+    "ucb": "ucb1",
+}
+"""Other spellings of the names."""
 
 __all__ = [
     "MOSSM",
@@ -124,16 +144,39 @@ __all__ = [
 
 
 def policy_class(name: str) -> type[Policy]:
-    """The policy of that name, UCB-M as well as ucb-m, or an error that names the nearest ones."""
+    """Return the policy of that name, in any case, or raise an error that lists the nearest."""
+    plain = str(name).strip().lower()
+    plain = ALIASES.get(plain, plain)
     try:
-        return POLICIES[str(name).lower()]
+        return POLICIES[plain]
     except KeyError:
         raise UnknownNameError("policy", str(name), POLICIES) from None
 
 
+def parse_name(text: str) -> tuple[type[Policy], dict[str, float]]:
+    """Return the policy and the settings that a text such as "ucb-m:eta=0.2" names."""
+    name, _, rest = text.partition(":")
+    return policy_class(name), parse_settings(rest, text)
+
+
+def parse_settings(text: str, whole: str) -> dict[str, float]:
+    """Return the settings of a text such as "eta=0.2,horizon=1e6"; `whole` is for messages."""
+    settings: dict[str, float] = {}
+    for pair in filter(None, text.split(",")):
+        key, _, value = pair.partition("=")
+        try:
+            settings[key.strip()] = float(value)
+        except ValueError:
+            raise SettingError(
+                f"policy {whole!r}: {pair!r} is not of the form setting=number"
+            ) from None
+    return settings
+
+
 def policy(name: str, arms: ArmsLike, memory: int | None = None, **settings: Any) -> Policy:
-    """A policy by its name: `policy("ucb-m", arms=creatives, memory=8, eta=0.5)`."""
-    return policy_class(name)(arms, memory, **settings)
+    """Return a policy by its name: `policy("ucb-m:eta=0.5", arms=creatives, memory=8)`."""
+    cls, inline = parse_name(name)
+    return cls(arms, memory, **{**settings, **inline})
 
 
 def from_bytes(blob: bytes, arms: ArmsLike) -> Policy:

@@ -9,49 +9,86 @@ highest score of UCB-V,
 
 with an exploration E between 2 ln(10 ln t) and ln t. Ours is 2 ln(10 ln u), u the least power of
 two from t on and at least 4: it changes at powers of two only, so a score changes when its arm is
-pulled and at those times, and the highest is found in a heap. V as in `rules/ucb_v.py`.
+pulled and at those times, and the highest is found by a tournament: a tree whose leaves are slots
+and whose nodes are the slot that wins below them. V as in `rules/ucb_v.py`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from heapq import heapify, heappush, heapreplace
-from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+from handful.core.state import Floats, Int, Ints, State, admit, credit, grow
 from handful.errors import StateError
 from handful.policies.base import UNBOUNDED, Policy
 from handful.policies.settings import Setting
-from handful.policies.state import Reader
-from handful.rules.recommend import most_played
 
-_COUNT = Struct("<Q")
+FIRST_BOUND = 4
+"""The exploration of the first pulls is that of pull 4: ln ln t needs a larger t than 1."""
 
 
-def exploration(t: int) -> float:
-    """E at pull t."""
-    u = 4
-    while u < t:
-        u *= 2
+class Tournament(State):
+    """Every arm met so far, with its score, and who wins."""
+
+    bound: Int
+    """u: scores hold for pulls up to this."""
+    leaves: Int
+    """How many slots the tree has room for: a power of two."""
+    score: Floats
+    winner: Ints
+    """The slot that wins below node 1, ..., leaves - 1; -1: nobody has a reward yet."""
+
+
+class Rarity(NamedTuple):
+    """Parameters: how rare good arms are."""
+
+    K: int
+    M: int
+    endless: bool
+    beta: float
+
+
+def exploration(u: int) -> float:
+    """Return E for pulls up to u."""
     return 2.0 * math.log(10.0 * math.log(u))
 
 
-def score(n: int, s: float, E: float) -> float:
-    """The score of UCB-V with this exploration."""
+def score_of(n: int, s: float, E: float) -> float:
+    """Return the score of UCB-V with this exploration."""
     mean = s / n
     return mean + math.sqrt(2.0 * max(mean * (1.0 - mean), 0.0) * E / n) + 3.0 * E / n
 
 
 def most_arms(t: int, beta: float) -> float:
-    """How many arms may have been met before a pull t of a new one: fewer than this."""
+    """Return how many arms may have been met before pull t of a new one: fewer than this."""
     power = beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
     return min(math.pow(t, power), float(UNBOUNDED))
 
 
-def wants_more(arms: int, t: int, beta: float) -> bool:
-    """Whether pull t is that of a new arm."""
-    return arms < most_arms(t, beta)
+def winner_at(state: Tournament, node: int) -> int:
+    """Return the slot that wins at a node of the tree, or -1."""
+    if node < state.leaves:
+        return state.winner[node]
+    slot = node - state.leaves
+    return slot if slot < state.held and state.pulls[slot] > 0 else -1
+
+
+def play(state: Tournament, node: int) -> None:
+    """Let the winners of the two branches of a node meet; the left one wins a tie."""
+    left, right = winner_at(state, 2 * node), winner_at(state, 2 * node + 1)
+    right_wins = right >= 0 and (left < 0 or state.score[right] > state.score[left])
+    state.winner[node] = right if right_wins else left
+
+
+def play_all(state: Tournament) -> None:
+    """Score every arm and play the whole tournament."""
+    E = exploration(state.bound)
+    for slot in range(state.held):
+        if state.pulls[slot] > 0:
+            state.score[slot] = score_of(state.pulls[slot], state.sums[slot], E)
+    for node in range(state.leaves - 1, 0, -1):
+        play(state, node)
 
 
 class UCBAIR(Policy):
@@ -63,76 +100,69 @@ class UCBAIR(Policy):
     citation = "Wang, Audibert and Munos, NeurIPS 2008"
     endless = True
     unbounded = True
+    State = Tournament
+    Parameters = Rarity
     settings: ClassVar[Mapping[str, Setting]] = {
         "beta": Setting(
             1.0, "P(mean > best - x) ~ x^beta", lambda b: 0.0 < b <= 100.0, "a number beta > 0"
         )
     }
 
-    def _start(self) -> None:
-        self._pulled = 0
-        self._level = exploration(1)
-        self._heap: list[tuple[float, int]] = []
-        self._make_room()
+    @classmethod
+    def slots_for(cls, horizon: int, values: dict[str, float]) -> int:
+        """Return how many slots so many pulls need, in a tree of a power of two."""
+        return 1 << int(most_arms(horizon, values["beta"])).bit_length()
 
-    def _make_room(self) -> None:
-        """Admit an arm if the next pull is that of a new one."""
-        arms = len(self._memory)
-        if arms and self._memory.pulls[-1] == 0:
-            return
-        if wants_more(arms, self._pulled + 1, self._values["beta"]):
-            self._memory.admit(arms)
+    @staticmethod
+    def start(state: Tournament, p: Rarity) -> None:
+        """Meet the first arm."""
+        state.bound = FIRST_BOUND
+        state.leaves = 1
+        admit(state, 0, 0)
 
-    def _score(self, slot: int) -> tuple[float, int]:
-        """For the heap: the highest first, and the first of equals."""
-        memory = self._memory
-        return -score(memory.pulls[slot], memory.sums[slot], self._level), slot
+    @staticmethod
+    def propose(state: Tournament, p: Rarity) -> int:
+        """Return a new arm's slot if fewer than allowed were met, else the winner's."""
+        t = state.clock + 1
+        if t > state.bound:
+            while state.bound < t:
+                state.bound *= 2
+            play_all(state)
+        if t == 1:
+            return 0
+        if state.held < most_arms(t, p.beta):
+            admit(state, state.held, state.held)
+            if state.held > state.leaves:
+                state.leaves *= 2
+                grow(state, state.leaves)
+                play_all(state)
+            return state.held - 1
+        winner = winner_at(state, 1)
+        return winner if winner >= 0 else state.held - 1
 
-    def _choose(self) -> int:
-        newest = len(self._memory) - 1
-        return newest if self._memory.pulls[newest] == 0 else self._heap[0][1]
+    @staticmethod
+    def observe(state: Tournament, slot: int, reward: float, p: Rarity) -> None:
+        """Score the arm anew and play its matches up to the root."""
+        credit(state, slot, reward)
+        E = exploration(state.bound)
+        state.score[slot] = score_of(state.pulls[slot], state.sums[slot], E)
+        node = (state.leaves + slot) >> 1
+        while node > 0:
+            play(state, node)
+            node >>= 1
 
-    def _learn(self, slot: int, reward: float) -> None:
-        memory = self._memory
-        memory.record(slot, reward)
-        self._pulled += 1
-        level = exploration(self._pulled + 1)
-        if level != self._level:
-            self._level = level
-            self._find_all()
-        elif memory.pulls[slot] == 1:
-            heappush(self._heap, self._score(slot))
-        elif slot == self._heap[0][1]:
-            heapreplace(self._heap, self._score(slot))
-        else:
-            self._find_all()
-        self._make_room()
-
-    def _find_all(self) -> None:
-        self._heap = [self._score(slot) for slot, n in enumerate(self._memory.pulls) if n > 0]
-        heapify(self._heap)
-
-    def _vouch(self) -> int:
-        return self._memory.arms[most_played(self._memory.pulls)]
-
-    @property
-    def pulls(self) -> int:
-        """How many rewards the policy has taken in."""
-        return self._pulled
-
-    def _where(self) -> str:
-        return f"{len(self._memory)} arms met"
-
-    def _pack(self) -> bytes:
-        return _COUNT.pack(self._pulled)
-
-    def _unpack(self, reader: Reader) -> None:
-        (pulled,) = reader.take(_COUNT)
-        self._pulled = int(pulled)
-        memory = self._memory
-        if sum(memory.pulls) != self._pulled or memory.arms != list(range(len(memory))):
-            raise StateError("the saved statistics are not those of the saved number of pulls")
-        if not memory.arms or 0 in memory.pulls[:-1]:
+    @staticmethod
+    def check(state: Tournament, p: Rarity) -> None:
+        """Refuse arms that were not met in order, and play the tournament anew."""
+        tried = (n + flying for n, flying in zip(state.pulls, state.in_flight, strict=True))
+        if state.arm != list(range(state.held)) or 0 in list(tried)[:-1]:
             raise StateError("the saved policy has met an arm without pulling it")
-        self._level = exploration(self._pulled + 1)
-        self._find_all()
+        if sum(state.pulls) != state.rewards or state.held > most_arms(state.clock + 1, p.beta) + 1:
+            raise StateError("the saved statistics are not those of the saved number of pulls")
+        state.leaves = 1 << (state.held - 1).bit_length()
+        state.bound = max(FIRST_BOUND, 1 << max(0, state.clock - 1).bit_length())
+        grow(state, state.leaves)
+        play_all(state)
+
+    def _place(self) -> str:
+        return f"{self._state.held} arms met"

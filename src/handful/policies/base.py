@@ -1,58 +1,73 @@
-"""What every policy can do: select, update, recommend, reset, clone, save and restore, show itself.
+"""What every policy can do: decide, take rewards in, recommend, show itself, be saved and restored.
 
-A policy decides when arms enter and leave the arm memory. A subclass says how it starts, which slot
-to pull, what a reward changes and which slot it vouches for; everything that users meet (labels,
-checks, bytes) is written here, once. `settings.py` has the numbers that a policy takes, `show.py`
-how it is printed.
+A policy is a record (`handful.core.state`) and a few functions of it:
+
+    start(state, p)                    fill the slots for the first decision
+    propose(state, p) -> slot          the slot to pull next; arms come and go here, nowhere else
+    observe(state, slot, reward, p)    take in a reward in [0, 1]
+    recommend_arm(state, p) -> arm     the arm to recommend, by index
+
+p holds what never changes: K arms, a memory of M, whether the arms are endless, and the settings. A
+subclass declares its record, its parameters and these functions; the simulator compiles them from
+the same source. Everything that users meet (labels, tickets, checks, bytes) is written here, once.
 """
 
 from __future__ import annotations
 
 import reprlib
 import secrets
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from struct import Struct
-from typing import Any, ClassVar, Self, TypeAlias
+from threading import Lock
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from handful.core.arms import FiniteArms
-from handful.core.memory import WORDS_PER_SLOT, ArmMemory, check_memory
+from handful.core.envelope import Reader, seal, unseal
 from handful.core.reservoir import Reservoir
-from handful.core.rng import State, stream, words
+from handful.core.rng import MASK, generator_from, words
+from handful.core.state import NO_SLOT, State, credit, most_pulled, slot_size
+from handful.core.tickets import Decision, Receipt, issue, settle, ticket_for
 from handful.errors import (
     ExhaustedError,
     ForgottenArmError,
     RewardError,
+    RuleError,
     SettingError,
     StateError,
     UnknownArmError,
     whole_number,
 )
-from handful.policies.settings import Setting, check_rescale, check_settings
-from handful.policies.show import Row, as_html, as_text
-from handful.policies.state import Reader, seal, unseal
+from handful.policies.settings import Setting, check_memory, check_rescale, check_settings
+from handful.policies.stats import ArmStats, Stats, interval
 
-_FRAME = Struct("<QQIBQQQI")
+_FRAME = Struct("<QQIB")
 _RESCALE = Struct("<dd")
-_NOTHING_PENDING = 2**32 - 1
+_UNIT = (0.0, 1.0)
 UNBOUNDED = 2**24
 """The capacity of a policy without a memory bound."""
-
 
 ArmsLike: TypeAlias = FiniteArms | Reservoir | int | Iterable[Hashable] | Callable[[int], Hashable]
 """What users give as arms: see `Policy`."""
 
 
-class Policy(ABC):
-    """A bandit policy that keeps statistics of at most `memory` arms.
+class Parameters(NamedTuple):
+    """What a policy's functions are given besides its record, if it has no settings."""
+
+    K: int
+    M: int
+    endless: bool
+
+
+class Policy:
+    """A bandit policy that stores statistics of at most `memory` arms.
 
     arms     a number of arms, a list of labels or a `FiniteArms`; for policies on endless arms a
              function from index to label, an iterator or a `Reservoir`
-    memory   how many arms may have statistics at any time; some policies have a number of their own
-    seed     any whole number; the same seed, the same choices. None: a random one
+    memory   how many arms may have statistics at any time; some policies have a fixed number
+    seed     any integer; the same seed gives the same choices. None: a random one
     rescale  (lo, hi) when rewards lie there and not in [0, 1]
 
-    A policy is not thread-safe: one thread at a time.
+    Methods may be called from several threads; each call is applied as a whole.
     """
 
     name: ClassVar[str]
@@ -61,15 +76,31 @@ class Policy(ABC):
     citation: ClassVar[str] = ""
     settings: ClassVar[Mapping[str, Setting]] = {}
     endless: ClassVar[bool] = False
-    """Made for endlessly many arms; otherwise for finite sets."""
+    """Made for infinitely many arms; otherwise for finite sets."""
     any_arms: ClassVar[bool] = False
     """Made for both."""
     own_memory: ClassVar[int | None] = None
-    """The number of arms that the policy keeps whatever is asked; None: as many as it is given."""
+    """The fixed number of arms that the policy stores; None: as many as `memory` says."""
     own_arms: ClassVar[int | None] = None
     """The only number of arms that the policy is for; None: any."""
     unbounded: ClassVar[bool] = False
-    """Keeps statistics of every arm it meets: a reference, not a bounded policy."""
+    """Stores statistics of every arm it meets: a reference, not a bounded policy."""
+    needs_horizon: ClassVar[bool] = False
+    """Plans for a number of pulls, which must be given."""
+    recalls: ClassVar[bool] = False
+    """May ask for the label of an arm that has left memory."""
+    clairvoyant: ClassVar[bool] = False
+    """Is given the true means, in the field `true_mean` of its record: for simulations only."""
+
+    State: ClassVar[type[State]] = State
+    Parameters: ClassVar[Callable[..., Any]] = Parameters
+    calm: ClassVar[Callable[..., tuple[int, int]] | None] = None
+    """For simulations that skip pulls: calm(state, slot, p) gives how many pulls to come keep the
+    slot whatever their rewards, and how many do if they are successes."""
+    absorb: ClassVar[Callable[..., None] | None] = None
+    """absorb(state, slot, pulls, wins, p): what such pulls change besides statistics and clock."""
+    trials: ClassVar[bool] = False
+    """Whether `observe` credits any reward as a Bernoulli trial of the same mean."""
 
     def __init__(
         self,
@@ -80,15 +111,31 @@ class Policy(ABC):
         rescale: tuple[float, float] | None = None,
         **settings: float,
     ) -> None:
-        self._arms = self._arms_of(arms)
-        self._memory = ArmMemory(self.memory_for(memory, self._arms.n))
-        self._rescale = check_rescale(rescale)
-        self._values = check_settings(type(self), settings)
-        self._seed = seed_word(seed)
-        self._rng: State
-        self._pending: int | None
+        known = self._arms_of(arms)
+        values = check_settings(type(self), settings)
+        self._make(known, self.memory_for(memory, known.n), check_rescale(rescale), values)
+        self._key = seed_word(seed)
+        self._mean_of: Callable[[int], float] | None = None
         self._check_name_length()
-        self.reset()
+        self._state = self._fresh()
+
+    def _make(
+        self,
+        arms: FiniteArms | Reservoir,
+        memory: int,
+        rescale: tuple[float, float] | None,
+        values: dict[str, float],
+    ) -> None:
+        if self.needs_horizon and values["horizon"] != values["horizon"]:
+            raise SettingError(f"{self.name} plans for a number of pulls: give horizon=...")
+        self._arms = arms
+        self._rescale = rescale
+        self._values = values
+        self._volatile = isinstance(arms, Reservoir) and arms.is_iterator
+        self._p = self.parameters(arms.n, memory, isinstance(arms, Reservoir), values)
+        self._memory = memory
+        self._lock = Lock()
+        self._pending_label: Any = None
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls) and "title" not in vars(cls):
@@ -98,104 +145,193 @@ class Policy(ABC):
         if not 1 <= len(self.name.encode()) <= 20:
             raise SettingError(f"the name {self.name!r} must have from 1 to 20 letters")
 
-    @classmethod
-    def _arms_of(cls, arms: Any) -> FiniteArms | Reservoir:
-        if cls.endless or (cls.any_arms and _has_no_end(arms)):
-            return Reservoir.of(arms)
-        if isinstance(arms, Reservoir):
-            raise SettingError(
-                f"{cls.name} is for finite sets of arms, and a reservoir is endless: take a policy "
-                "for endless arms, such as qucb-m"
-            )
-        return FiniteArms.of(arms)
+    def _fresh(self) -> State:
+        state = self.State()
+        state.capacity = self._memory
+        state.key = self._key
+        state.rng = generator_from(self._key)
+        self.start(state, self._p)
+        return state
+
+    # What a subclass defines.
 
     @classmethod
-    def takes_memory(cls) -> bool:
-        """Whether the user says how many arms are kept."""
-        return cls.own_memory is None and not cls.unbounded
+    def stands_for(cls, memory: int, n_arms: int) -> type[Policy]:
+        """Return the policy that makes the same choices with so much memory: mostly itself."""
+        return cls
 
     @classmethod
-    def memory_for(cls, memory: int | None, n_arms: int) -> int:
-        """How many arms the policy keeps when asked for `memory` on a set of `n_arms`."""
-        if cls.own_arms not in (None, n_arms):
-            raise SettingError(
-                f"{cls.name} is for exactly {cls.own_arms} arms, and {n_arms} are given: give "
-                f"{cls.own_arms}, or take a policy such as ucb-m"
-            )
-        if cls.unbounded and not cls.endless and n_arms > UNBOUNDED:
-            raise SettingError(
-                f"{cls.name} keeps statistics of every arm, and {n_arms} are too many for that: "
-                f"give at most {UNBOUNDED}, or take a policy with a memory bound"
-            )
-        own = min(n_arms, UNBOUNDED) if cls.unbounded else cls.own_memory
-        if own is None:
-            return check_memory(memory)
-        if memory is not None and whole_number("memory", memory) != own:
-            kept = "every arm" if cls.unbounded else f"{own} arm{'s' * (own != 1)}"
-            raise SettingError(
-                f"memory={memory}: {cls.name} keeps statistics of {kept}, no more and no less: "
-                "leave memory out"
-            )
-        return own
+    def slots_for(cls, horizon: int, values: dict[str, float]) -> int:
+        """Return how many slots a run of so many pulls can use, whatever the memory."""
+        return UNBOUNDED if cls.unbounded else 2**32
 
-    @abstractmethod
-    def _start(self) -> None:
-        """Fill the memory for the first pull."""
+    @classmethod
+    def parameters(cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]) -> Any:
+        """What the functions of this policy are given as p."""
+        return cls.Parameters(n_arms, memory, endless, **values)
 
-    @abstractmethod
-    def _choose(self) -> int:
-        """The slot to pull now."""
+    @staticmethod
+    def start(state: Any, p: Any) -> None:
+        """Fill the slots for the first decision."""
 
-    @abstractmethod
-    def _learn(self, slot: int, reward: float) -> None:
-        """Take in a checked reward in [0, 1] for the arm in a slot."""
+    @staticmethod
+    def propose(state: Any, p: Any) -> int:
+        """Return the slot to pull next; let arms come and go."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def _vouch(self) -> int:
-        """The arm to recommend, by index."""
+    @staticmethod
+    def observe(state: Any, slot: int, reward: float, p: Any) -> None:
+        """Take in a reward in [0, 1] of the arm in a slot."""
+        credit(state, slot, reward)
 
-    @abstractmethod
-    def _pack(self) -> bytes:
-        """What is not in the memory, the generator or the settings; a fixed number of bytes."""
+    @staticmethod
+    def recommend_arm(state: Any, p: Any) -> int:
+        """Return the arm to recommend, by index."""
+        return int(state.arm[most_pulled(state)])
 
-    @abstractmethod
-    def _unpack(self, reader: Reader) -> None:
-        """The inverse of `_pack`, on a policy whose memory is restored; refuse the impossible."""
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Raise `StateError` if a restored record contradicts itself."""
 
-    @property
-    @abstractmethod
-    def pulls(self) -> int:
-        """How many rewards the policy has taken in."""
+    def _place(self) -> str:
+        """Where the policy is in its schedule, in a few words."""
+        return f"{self._state.held} arms in memory"
 
-    @abstractmethod
-    def _where(self) -> str:
-        """Where in its schedule the policy is, in a few words."""
+    # How it is used.
+
+    def decide(self) -> Decision:
+        """Return an arm to pull and a ticket for its reward. Any number may be open at once."""
+        with self._lock:
+            slot = self._next_slot()
+            label = self._arms.label(self._state.arm[slot])
+            issue(self._state, slot)
+            return Decision(label, ticket_for(self._state, slot, self._memory))
+
+    def reward(self, ticket: int, reward: float) -> Receipt:
+        """Take in the reward of a decision, late and in any order, and say what became of it.
+
+        It is credited if the arm is still in memory from the stay that was decided in. A reward
+        that is not a number in range is an error, and its ticket stays open.
+        """
+        value = self._checked(reward)
+        number = whole_number("ticket", ticket)
+        with self._lock:
+            state = self._state
+            receipt, slot = settle(state, number, self._memory)
+            if receipt is Receipt.CREDITED:
+                self.observe(state, slot, value, self._p)
+            return receipt
 
     def select(self) -> Any:
-        """The arm to pull now, as its label. Until the next update, the same arm again."""
-        if self._pending is None:
-            self._pending = self._choose()
-        return self._arms.label(self._memory.arms[self._pending])
+        """Return the arm to pull now, as its label. Until the next update, the same arm again."""
+        with self._lock:
+            state = self._state
+            if state.pending == NO_SLOT:
+                slot = self._next_slot()
+                self._pending_label = self._arms.label(state.arm[slot])
+                # It is answered by its arm, not by a ticket.
+                state.clock += 1
+                state.in_flight[slot] += 1
+                state.settled = (state.settled << 1 | 1) & MASK
+                state.pending = slot
+            return self._pending_label
 
     def update(self, arm: Any, reward: float) -> None:
         """Take in the reward of an arm in memory, usually the one just selected.
 
         A refused update changes nothing. Rewards lie in [0, 1], or in `rescale`.
         """
-        value = self._checked(reward)
-        self._learn(self._slot_of(arm), value)
-        self._pending = None
+        if type(reward) is float and self._rescale is None and 0.0 <= reward <= 1.0:
+            value = reward
+        else:
+            value = self._checked(reward)
+        with self._lock:
+            state = self._state
+            slot = state.pending
+            if slot == NO_SLOT or arm is not self._pending_label:
+                slot = self._slot_of(arm)
+            if slot == state.pending:
+                state.in_flight[slot] -= 1
+            else:
+                if state.pending != NO_SLOT:
+                    state.in_flight[state.pending] -= 1
+                # A pull that somebody else decided on.
+                state.clock += 1
+                state.settled = (state.settled << 1 | 1) & MASK
+            state.pending = NO_SLOT
+            state.rewards += 1
+            self.observe(state, slot, value, self._p)
+
+    def _next_slot(self) -> int:
+        """Ask the policy for a slot; where the arms end, leave everything as it was."""
+        state = self._state
+        if self.clairvoyant or self._volatile:
+            return self._next_slot_with_care()
+        slot = self.propose(state, self._p)
+        if slot < 0:
+            self._refuse_scores()
+        return slot
+
+    def _next_slot_with_care(self) -> int:
+        if self.clairvoyant and self._mean_of is None:
+            raise SettingError(
+                f"{self.name} depends on the true means of arms, which only a simulator knows: it "
+                "is there to reproduce a printed table; simulate it, or take another policy"
+            )
+        before = self._state.copy()
+        slot = self.propose(self._state, self._p)
+        if slot < 0:
+            self._state = before
+            self._refuse_scores()
+        state = self._state
+        try:
+            self._arms.label(state.arm[slot])
+        except ExhaustedError:
+            self._state = before
+            raise
+        if state.born[slot] == state.clock + 1:
+            if not self.recalls:
+                self._arms.keep_only(state.arm[: state.held])
+            self._see()
+        return slot
+
+    def _refuse_scores(self) -> None:
+        state = self._state
+        statistics = ", ".join(
+            f"(n={n}, s={s:g})"
+            for n, s in zip(state.pulls[:8], state.sums[:8], strict=True)
+        )
+        raise RuleError(
+            f"{self.name} found no score that is a number among arms with {statistics}: a score "
+            "is a finite number for every n >= 1"
+        )
 
     def recommend(self) -> Any:
-        """The arm that the policy vouches for, as its label, without exploring."""
-        return self._arms.label(self._vouch())
+        """Return the arm that the policy recommends, as its label, without exploring."""
+        with self._lock:
+            return self._arms.label(self.recommend_arm(self._state, self._p))
 
     def reset(self) -> None:
         """Forget everything and start again as if new, with the same seed."""
-        self._rng = stream("choices", self._seed)
-        self._pending = None
-        self._memory = ArmMemory(self._memory.capacity)
-        self._start()
+        with self._lock:
+            self._arms = self._arms.clone()
+            self._state = self._fresh()
+            self._see()
+
+    def reveal(self, mean_of: Callable[[int], float]) -> None:
+        """Give a clairvoyant policy the mean of each arm by index; the others ignore it.
+
+        A simulator calls this. It is not saved: a restored policy must be given it again.
+        """
+        self._mean_of = mean_of
+        self._see()
+
+    def _see(self) -> None:
+        if self.clairvoyant and self._mean_of is not None:
+            for slot in range(self._state.held):
+                self._state.true_mean[slot] = self._mean_of(self._state.arm[slot])  # type: ignore[attr-defined]
+
+    # Saving, restoring, copying.
 
     def __copy__(self) -> Self:
         return self.clone()
@@ -207,75 +343,141 @@ class Policy(ABC):
         return _restored, (type(self), self.to_bytes(), self._arms)
 
     def clone(self) -> Self:
-        """An independent copy that will make the same choices given the same rewards."""
-        return self._restored(self._bytes(fingerprint=0), self._arms, check=False)
+        """Return an independent copy that will make the same choices given the same rewards."""
+        with self._lock:
+            twin = object.__new__(type(self))
+            vars(twin).update(vars(self))
+            twin._lock = Lock()
+            twin._arms = self._arms.clone()
+            twin._state = self._state.copy()
+            return twin
 
     def to_bytes(self) -> bytes:
-        """The whole state: versioned, without labels, at most 128 + 40 `memory` bytes.
-
-        A policy that is an automaton takes 8 bytes more for each of its registers.
-        """
-        return self._bytes(self._arms.fingerprint())
+        """Return the whole state, open decisions included: versioned, checked, without labels."""
+        with self._lock:
+            return self._bytes(self._arms.fingerprint())
 
     def _bytes(self, fingerprint: int) -> bytes:
-        frame = _FRAME.pack(
-            fingerprint,
-            self._arms.n,
-            self._memory.capacity,
-            self._rescale is not None,
-            self._seed,
-            *self._rng,
-            _NOTHING_PENDING if self._pending is None else self._pending,
-        )
+        frame = _FRAME.pack(fingerprint, self._arms.n, self._memory, self._rescale is not None)
         rescale = _RESCALE.pack(*self._rescale) if self._rescale else b""
         settings = Struct(f"<{len(self._values)}d").pack(*self._values.values())
-        return seal(self.name, frame + rescale + settings + self._pack() + self._memory.pack())
+        return seal(self.name, frame + rescale + settings + self._state.pack())
 
     @classmethod
     def from_bytes(cls, blob: bytes, arms: ArmsLike) -> Self:
-        """The policy that `to_bytes` saved; it goes on exactly where it was."""
-        cls._check_name(unseal(blob)[0])
-        return cls._restored(blob, cls._arms_of(arms), check=True)
-
-    @classmethod
-    def _check_name(cls, name: str) -> None:
+        """Return the policy that `to_bytes` saved; it goes on exactly where it was."""
+        name, body = unseal(blob)
         if name != cls.name:
             raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
-
-    @classmethod
-    def _restored(cls, blob: bytes, arms: FiniteArms | Reservoir, check: bool) -> Self:
-        reader = Reader(unseal(blob)[1])
-        fingerprint, n, capacity, rescaled, seed, position, step, pending = (
-            int(value) for value in reader.take(_FRAME)
-        )
-        if check:
-            arms.check_fingerprint(fingerprint, n)
-        rescale = reader.take(_RESCALE) if rescaled else None
-        values = reader.take(Struct(f"<{len(cls.settings)}d"))
-        settings = {
-            key: value for key, value in zip(cls.settings, values, strict=True) if value == value
-        }
-        policy = cls(
-            arms,
-            capacity,
-            seed=0,
-            rescale=None if rescale is None else (rescale[0], rescale[1]),
-            **settings,
-        )
-        policy._seed = seed
-        policy._rng = [position, step]
-        own = policy._pack()
-        policy._memory = ArmMemory.unpack(reader.rest[len(own) :], capacity, n)
-        policy._unpack(reader)
-        if pending != _NOTHING_PENDING and pending >= len(policy._memory):
-            raise StateError("the saved choice is not in the saved memory")
-        policy._pending = None if pending == _NOTHING_PENDING else pending
+        known = cls._arms_of(arms)
+        reader = Reader(body)
+        fingerprint, n, memory, rescaled = (int(value) for value in reader.take(_FRAME))
+        known.check_fingerprint(fingerprint, n)
+        if rescaled > 1:
+            raise StateError("the saved policy has a flag that is neither set nor unset")
+        scale = reader.take(_RESCALE) if rescaled else None
+        saved = reader.take(Struct(f"<{len(cls.settings)}d"))
+        policy = object.__new__(cls)
+        try:
+            values = check_settings(
+                cls, {key: x for key, x in zip(cls.settings, saved, strict=True) if x == x}
+            )
+            given = memory if cls.takes_memory() else None
+            if cls.memory_for(given, known.n) != memory:
+                raise SettingError(f"{cls.name} has no memory of {memory}")
+            rescale = check_rescale(None if scale is None else (scale[0], scale[1]))
+            policy._make(known, memory, rescale, values)
+        except SettingError as error:
+            raise StateError(f"the saved policy has a setting that cannot be: {error}") from None
+        state = cls.State.unpack(reader.rest, memory, n)
+        if state.held == 0:
+            raise StateError("the saved memory holds no arm")
+        cls.check(state, policy._p)
+        policy._state = state
+        policy._key = state.key
+        policy._mean_of = None
+        if state.pending != NO_SLOT:
+            policy._pending_label = known.label(state.arm[state.pending])
         return policy
 
-    @property
-    def _draws_arms(self) -> bool:
-        """Whether the arms are endless."""
-        return isinstance(self._arms, Reservoir)
+    # What users give.
+
+    @classmethod
+    def _arms_of(cls, arms: Any) -> FiniteArms | Reservoir:
+        if cls.endless or (cls.any_arms and _has_no_end(arms)):
+            return Reservoir.of(arms).clone()
+        if isinstance(arms, Reservoir):
+            raise SettingError(
+                f"{cls.name} is for finite sets of arms, and a reservoir is endless: take a policy "
+                "for endless arms, such as qucb-m"
+            )
+        return FiniteArms.of(arms)
+
+    @classmethod
+    def takes_memory(cls) -> bool:
+        """Whether the user says how many arms have statistics."""
+        return cls.own_memory is None and not cls.unbounded
+
+    @classmethod
+    def memory_for(cls, memory: int | None, n_arms: int) -> int:
+        """Return how many arms have statistics when asked for `memory` on a set of `n_arms`."""
+        if cls.own_arms not in (None, n_arms):
+            raise SettingError(
+                f"{cls.name} is for exactly {cls.own_arms} arms, and {n_arms} are given: give "
+                f"{cls.own_arms}, or take a policy such as ucb-m"
+            )
+        if cls.unbounded and not cls.endless and n_arms > UNBOUNDED:
+            raise SettingError(
+                f"{cls.name} stores statistics of every arm, and {n_arms} are too many for that: "
+                f"give at most {UNBOUNDED}, or take a policy with a memory bound"
+            )
+        own = min(n_arms, UNBOUNDED) if cls.unbounded else cls.own_memory
+        if own is None:
+            return check_memory(memory)
+        if memory is not None and whole_number("memory", memory) != own:
+            stored = "every arm" if cls.unbounded else f"{own} arm{'s' * (own != 1)}"
+            raise SettingError(
+                f"memory={memory}: {cls.name} stores statistics of {stored}, no more and no less: "
+                "leave memory out"
+            )
+        return own
+
+    def _slot_of(self, arm: object) -> int:
+        state = self._state
+        held = state.arm[: state.held]
+        if state.pending != NO_SLOT:
+            if self._arms.slot_of(arm, held[state.pending : state.pending + 1]) is not None:
+                return state.pending
+        slot = self._arms.slot_of(arm, held)
+        if slot is not None:
+            return slot
+        shown = ", ".join(_short(label) for label in self.arms_in_memory[:8])
+        known = self._arms.knows(arm)
+        if known is False:
+            raise UnknownArmError(
+                f"arm {_short(arm)} was never given; in memory are the arms {shown}: give back "
+                "what select() gave"
+            )
+        raise ForgottenArmError(
+            f"arm {_short(arm)} is not in memory now (it holds {shown}), so its reward has nowhere "
+            "to go: reward an arm while it is in memory, or drop late rewards"
+            + ("" if known else " (whether it ever was one of these arms is not known)")
+        )
+
+    def _checked(self, reward: Any) -> float:
+        lo, hi = self._rescale or _UNIT
+        if isinstance(reward, str | bytes | bytearray | memoryview):
+            raise RewardError(f"reward={reward!r} is text or bytes: give a number")
+        try:
+            value = float(reward)
+        except (TypeError, ValueError, OverflowError):
+            raise RewardError(f"reward={reward!r} is not a finite number") from None
+        if not lo <= value <= hi:
+            hint = "" if self._rescale else "; rescale=(lo, hi) maps other ranges"
+            raise RewardError(f"reward={reward!r} is not in [{lo:g}, {hi:g}]{hint}")
+        return (value - lo) / (hi - lo) if self._rescale else value
+
+    # What it shows.
 
     @property
     def n_arms(self) -> int:
@@ -285,91 +487,76 @@ class Policy(ABC):
     @property
     def memory(self) -> int:
         """M, how many arms may have statistics."""
-        return self._memory.capacity
+        return self._memory
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions the policy has made."""
+        return self._state.clock
+
+    @property
+    def pulls(self) -> int:
+        """How many rewards were credited."""
+        return self._state.rewards
 
     @property
     def arms_in_memory(self) -> list[Any]:
         """The labels of the arms that have statistics now."""
-        return [self._arms.label(arm) for arm in self._memory.arms]
+        return [self._arms.label(arm) for arm in self._state.arm[: self._state.held]]
 
     @property
     def memory_words(self) -> int:
         """The 64-bit words that the whole state takes with every slot in use."""
-        free = 0 if self.unbounded else self._memory.capacity - len(self._memory)
-        return -(-len(self._bytes(fingerprint=0)) // 8) + free * WORDS_PER_SLOT
+        free = 0 if self.unbounded else min(self._memory, self.n_arms) - self._state.held
+        return -(-(len(self._bytes(fingerprint=0)) + max(0, free) * slot_size(self.State)) // 8)
 
-    def _slot_of(self, arm: object) -> int:
-        indices = self._memory.arms
-        if self._pending is not None:
-            found = self._arms.slot_of(arm, indices[self._pending : self._pending + 1])
-            if found is not None:
-                return self._pending
-        slot = self._arms.slot_of(arm, indices)
-        if slot is not None:
-            return slot
-        held = ", ".join(_short(label) for label in self.arms_in_memory[:8])
-        known = self._arms.knows(arm)
-        if known is False:
-            raise UnknownArmError(
-                f"arm {_short(arm)} was never given; in memory are the arms {held}: give back what "
-                "select() gave"
+    def stats(self) -> Stats:
+        """Return what is known of each arm in memory, and totals."""
+        with self._lock:
+            state = self._state
+            best = self.recommend_arm(state, self._p)
+            return Stats(
+                policy=self._head(),
+                arms=tuple(self._arm_stats(slot, best) for slot in range(state.held)),
+                decisions=state.clock,
+                rewards=state.rewards,
+                forgotten=state.forgotten,
+                refused=state.refused,
+                place=f"{self._place()}; {self.memory_words} words of state",
             )
-        raise ForgottenArmError(
-            f"arm {_short(arm)} is not in memory now (it holds {held}), so its reward has nowhere "
-            "to go: reward an arm while it is in memory, or drop late rewards"
-            + ("" if known else " (whether it ever was one of these arms cannot be told)")
-        )
 
-    def _checked(self, reward: Any) -> float:
-        lo, hi = self._rescale or (0.0, 1.0)
+    def _arm_stats(self, slot: int, best: int) -> ArmStats:
+        state = self._state
+        lo, hi = self._rescale or _UNIT
+        n, s = state.pulls[slot], state.sums[slot]
+        low, high = interval(n, s)
         try:
-            value = float(reward)
-        except (TypeError, ValueError, OverflowError):
-            raise RewardError(f"reward={reward!r} is not a finite number") from None
-        if isinstance(reward, str | bytes | bytearray):
-            raise RewardError(f"reward={reward!r} is text: give a number")
-        if not lo <= value <= hi:
-            hint = "" if self._rescale else "; rescale=(lo, hi) maps other ranges"
-            raise RewardError(f"reward={reward!r} is not in [{lo:g}, {hi:g}]{hint}")
-        return (value - lo) / (hi - lo) if self._rescale else value
+            label = self._arms.label(state.arm[slot])
+        except ExhaustedError:
+            label = None
+        return ArmStats(
+            arm=label,
+            pulls=n,
+            in_flight=state.in_flight[slot],
+            mean=lo + (hi - lo) * s / n if n else float("nan"),
+            low=lo + (hi - lo) * low,
+            high=lo + (hi - lo) * high,
+            recommended=state.arm[slot] == best,
+        )
 
     def _head(self) -> str:
         given = "".join(
             f", {key}={value:g}" for key, value in self._values.items() if value == value
         )
-        arms = "endless" if self._draws_arms else self.n_arms
+        arms = "endless" if isinstance(self._arms, Reservoir) else self.n_arms
         memory = "unbounded" if self.unbounded else self.memory
         return f"{type(self).__name__}(arms={arms}, memory={memory}{given})"
 
-    def _shown(self, arm: int) -> str:
-        try:
-            return _short(self._arms.label(arm))
-        except ExhaustedError:
-            return "(the iterator ended before)"
-
-    def _table(self) -> list[Row]:
-        pulls = self._memory.pulls
-        total = sum(pulls)
-        vouched = self._vouch()
-        return [
-            (
-                "*" if arm == vouched else "",
-                self._shown(arm),
-                str(pulls[slot]),
-                f"{self._memory.mean(slot):.4f}" if pulls[slot] else "-",
-                f"{pulls[slot] / total:.1%}" if total else "-",
-            )
-            for slot, arm in enumerate(self._memory.arms)
-        ]
-
-    def _foot(self) -> str:
-        return f"{self.pulls} pulls; {self._where()}; {self.memory_words} words of state"
-
     def __repr__(self) -> str:
-        return as_text(self._head(), self._table(), self._foot())
+        return str(self.stats())
 
     def _repr_html_(self) -> str:
-        return as_html(self._head(), self._table(), self._foot())
+        return self.stats()._repr_html_()
 
 
 def _restored(cls: type[Policy], blob: bytes, arms: ArmsLike) -> Policy:
@@ -385,15 +572,10 @@ def _has_no_end(arms: Any) -> bool:
 
 
 def seed_word(seed: int | None) -> int:
-    """The 64 bits that everything random in a policy follows from."""
+    """Return the 64 bits that everything random in a policy follows from: its key."""
     if seed is None:
         return secrets.randbits(64)
     return words("policy", whole_number("seed", seed), count=1)[0]
-
-
-def order_key(seed: int) -> int:
-    """The key of the shuffle of a policy with this seed word."""
-    return words("order", seed, count=1)[0]
 
 
 def _short(label: object) -> str:

@@ -14,9 +14,9 @@ ends when every arm was scanned, and is the last when at most one arm is in, or 
 of the runner-up is below the lower bound of the champion. Then the champion is pulled for ever; if
 no arm is in, the arm that gave L.
 
-The order of the arms is the shuffled one, the same in every round. L is kept from round to round.
-The four arms in memory are the one that gave L (vouched for), the champion, the runner-up and the
-one being pulled; an arm that is met again while in memory stays in its slot.
+The order of the arms is the shuffled one, the same in every round. L carries over from round to
+round. The four arms in memory are the one that gave L (recommended), the champion, the runner-up
+and the one being pulled; an arm that comes up again while in memory stays in its slot.
 
 With an unknown horizon T is 2, 4, 16, ..., 2^(2^j): at pull T all is forgotten but the place in the
 order, and T becomes T^2. Rewards in (0, 1) are used as they are.
@@ -25,113 +25,67 @@ order, and T becomes T^2. Rewards in (0, 1) are used as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
-from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.core.state import Float, Int, Slot, credit
+from handful.errors import StateError
+from handful.policies.hand import FOREVER, HandPolicy, HandState, bring_up, check_hand
 from handful.policies.settings import Setting, whole_setting
-from handful.rules.base import as_given
-
-# The registers: slots of the arm that gave L, of the champion and of the runner-up; L; 2^-r; arms
-# in and arms scanned in this round, all: settled; pulls; the horizon of this restart, 0: none yet.
-_BEST, _FIRST, _SECOND, _L, _EPS, _IN, _SCANNED, _PULLS, _T = range(9)
 
 
-def _free(reg: Registers) -> int:
-    """The first slot that no stored arm has; those before it are in use, so none is skipped."""
+class Scan(HandState):
+    """The three arms that are stored, and the place in the scan."""
+
+    best: Slot
+    """Gave the lower bound L."""
+    champion: Slot
+    runner_up: Slot
+    L: Float
+    precision: Float
+    """2^-r."""
+    inside: Int
+    """Arms that are in, in this round."""
+    scanned: Int
+    """Arms scanned in this round; all of them: settled."""
+    T: Float
+    """The horizon of this restart."""
+
+
+class ScanParameters(NamedTuple):
+    """Parameters: the width of confidence bounds and the horizon, NaN if unset."""
+
+    K: int
+    M: int
+    endless: bool
+    c: float
+    horizon: float
+
+
+def free_slot(state: Scan) -> int:
+    """Return the first slot that no stored arm has; those before it are in use."""
     slot = 0
     while (
-        slot == reg[_BEST]
-        or (reg[_IN] >= 1.0 and slot == reg[_FIRST])
-        or (reg[_IN] >= 2.0 and slot == reg[_SECOND])
+        slot == state.best
+        or (state.inside >= 1 and slot == state.champion)
+        or (state.inside >= 2 and slot == state.runner_up)
     ):
         slot += 1
     return slot
 
 
-def _scan(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    if reg[_T] == 0.0:
-        reg[_T] = 2.0 if math.isnan(T) else T
-        reg[_EPS] = 0.5
-    reg[_PULLS] += 1.0
-    if math.isnan(T) and reg[_PULLS] >= reg[_T]:
-        reg[_T] *= reg[_T]
-        reg[_EPS] = 0.5
-        reg[_L] = 0.0
-        reg[_IN] = 0.0
-        reg[_SCANNED] = 0.0
-        return _free(reg), NEXT
-    if reg[_SCANNED] >= K:
-        return slot, KEEP
-    c_ln_T = p[0] * math.log(reg[_T])
-    mean = s[slot] / n[slot]
-    radius = math.sqrt(c_ln_T / n[slot])
-    if mean + radius >= reg[_L]:
-        if radius > reg[_EPS]:
-            return slot, KEEP
-        first = int(reg[_FIRST])
-        second = int(reg[_SECOND])
-        if reg[_IN] == 0.0 or mean > s[first] / n[first]:
-            reg[_SECOND] = reg[_FIRST]
-            reg[_FIRST] = float(slot)
-        elif reg[_IN] == 1.0 or mean > s[second] / n[second]:
-            reg[_SECOND] = float(slot)
-        reg[_IN] += 1.0
-        if mean - radius > reg[_L]:
-            reg[_L] = mean - radius
-            reg[_BEST] = float(slot)
-    reg[_SCANNED] += 1.0
-    if reg[_SCANNED] < K:
-        return _free(reg), NEXT
-    if reg[_IN] == 0.0:
-        return int(reg[_BEST]), KEEP
-    first = int(reg[_FIRST])
-    if reg[_IN] >= 2.0:
-        second = int(reg[_SECOND])
-        lower = s[first] / n[first] - math.sqrt(c_ln_T / n[first])
-        if s[second] / n[second] + math.sqrt(c_ln_T / n[second]) >= lower:
-            reg[_EPS] /= 2.0
-            reg[_IN] = 0.0
-            reg[_SCANNED] = 0.0
-            return _free(reg), NEXT
-    reg[_BEST] = float(first)
-    return first, KEEP
+def mean_of(state: Scan, slot: int) -> float:
+    """Return the mean of the arm in a slot."""
+    return state.sums[slot] / state.pulls[slot]
 
 
-def _calm(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """Until the arm could be out, were all pulls failures, or in; half as many if not sure."""
-    if reg[_T] == 0.0:
-        return 0, 0
-    left = FOREVER
-    if math.isnan(T):
-        left = max(0, int(min(reg[_T] - reg[_PULLS], float(FOREVER))) - 1)
-    if reg[_SCANNED] >= K:
-        return left, 0
-    c_ln_T = p[0] * math.log(reg[_T])
-    # One pull less than would do, since the bound is rounded.
-    k = min(left, int(c_ln_T / (reg[_EPS] * reg[_EPS])) - n[slot] - 1)
-    while k > 0:
-        pulls = n[slot] + k
-        if s[slot] / pulls + math.sqrt(c_ln_T / pulls) >= reg[_L] + 1e-12:
-            return k, 0
-        k //= 2
-    return 0, 0
+def scan_next(state: Scan) -> None:
+    """Let the next arm come up in a free slot."""
+    state.hand = free_slot(state)
+    state.up_next = 1
 
 
-def _absorb(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    reg[_PULLS] += pulls
-
-
-class ConstantSpace(AutomatonPolicy):
+class ConstantSpace(HandPolicy):
     """Scan all arms with precision 1/2, 1/4, ... until one is left; a reconstruction."""
 
     name = "constant-space"
@@ -139,8 +93,103 @@ class ConstantSpace(AutomatonPolicy):
     summary = "scan all arms with finer and finer precision until one is left; a reconstruction"
     citation = "Liau, Price, Song and Yang, AISTATS 2018; a reconstruction"
     own_memory = 4
-    automaton = Automaton("scan", _scan, 9, slots=3, credit=as_given, calm=_calm, absorb=_absorb)
+    trials = False
+    State = Scan
+    Parameters = ScanParameters
     settings: ClassVar[Mapping[str, Setting]] = {
         "c": Setting(2.0, "width of the confidence bounds", lambda x: x > 0.0, "c above 0"),
         "horizon": whole_setting(math.nan, "pulls in all; restarts without it", "T"),
     }
+
+    @staticmethod
+    def start(state: Scan, p: ScanParameters) -> None:
+        """Take the first arm in hand, with the precision of the first round."""
+        state.T = 2.0 if math.isnan(p.horizon) else p.horizon
+        state.precision = 0.5
+        bring_up(state, 0, p, True)
+
+    @staticmethod
+    def observe(state: Scan, slot: int, reward: float, p: ScanParameters) -> None:
+        """Pull the arm until it is out or in; after the last arm of a round, settle or go on."""
+        credit(state, slot, reward)
+        if slot != state.hand:
+            return
+        if math.isnan(p.horizon) and state.clock >= state.T:
+            state.T *= state.T
+            state.precision = 0.5
+            state.L = 0.0
+            state.inside = 0
+            state.scanned = 0
+            scan_next(state)
+            return
+        if state.scanned >= p.K:
+            return
+        c_ln_T = p.c * math.log(state.T)
+        mean = mean_of(state, slot)
+        radius = math.sqrt(c_ln_T / state.pulls[slot])
+        if mean + radius >= state.L:
+            if radius > state.precision:
+                return
+            if state.inside == 0 or mean > mean_of(state, state.champion):
+                state.runner_up = state.champion
+                state.champion = slot
+            elif state.inside == 1 or mean > mean_of(state, state.runner_up):
+                state.runner_up = slot
+            state.inside += 1
+            if mean - radius > state.L:
+                state.L = mean - radius
+                state.best = slot
+        state.scanned += 1
+        if state.scanned < p.K:
+            scan_next(state)
+        elif state.inside == 0:
+            state.hand = state.best
+        elif state.inside >= 2 and overlap(state, c_ln_T):
+            state.precision /= 2.0
+            state.inside = 0
+            state.scanned = 0
+            scan_next(state)
+        else:
+            state.best = state.hand = state.champion
+
+    @staticmethod
+    def recommend_arm(state: Scan, p: ScanParameters) -> int:
+        """Return the arm with the best lower bound."""
+        return state.arm[state.best]
+
+    @staticmethod
+    def calm(state: Scan, slot: int, p: ScanParameters) -> tuple[int, int]:
+        """Until the arm could be out, were all pulls failures, or in; half as many if not sure."""
+        left = FOREVER
+        if math.isnan(p.horizon):
+            left = max(0, int(min(state.T - state.clock, float(FOREVER))) - 1)
+        if state.scanned >= p.K:
+            return left, 0
+        c_ln_T = p.c * math.log(state.T)
+        # One pull less than would do, since the bound is rounded.
+        needed = c_ln_T / (state.precision * state.precision)
+        k = min(left, int(needed) - state.pulls[slot] - 1)
+        while k > 0:
+            pulls = state.pulls[slot] + k
+            if state.sums[slot] / pulls + math.sqrt(c_ln_T / pulls) >= state.L + 1e-12:
+                return k, 0
+            k //= 2
+        return 0, 0
+
+    @staticmethod
+    def check(state: Scan, p: ScanParameters) -> None:
+        """Refuse a place in the scan that cannot be."""
+        check_hand(state, p)
+        stored = (state.best, state.champion, state.runner_up)
+        fits = 0 <= state.scanned <= p.K and 0 <= state.inside <= state.scanned
+        if not fits or any(slot >= state.held for slot in stored):
+            raise StateError("the saved policy has stored an arm that its memory does not have")
+        if not (0.0 <= state.L <= 1.0 and 0.0 < state.precision <= 0.5 and state.T >= 1.0):
+            raise StateError("the saved policy has a precision that cannot be")
+
+
+def overlap(state: Scan, c_ln_T: float) -> bool:
+    """Return whether the confidence intervals of champion and runner-up overlap."""
+    first, second = state.champion, state.runner_up
+    lower = mean_of(state, first) - math.sqrt(c_ln_T / state.pulls[first])
+    return mean_of(state, second) + math.sqrt(c_ln_T / state.pulls[second]) >= lower

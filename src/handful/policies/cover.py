@@ -3,8 +3,8 @@
 Cover, "A note on the two-armed bandit problem with finite memory", Information and Control 12,
 1968: test blocks and trial blocks take turns and grow. In a trial block the favourite is pulled. In
 a test block both arms are tried in turn for runs of successes, and the favourite changes only when
-the other arm makes a whole run. As runs grow longer, those of the better arm are more and more of
-all runs, and the share of its pulls goes to 1. This says nothing of a finite time.
+the other arm makes a complete run. As runs grow longer, those of the better arm are more and more
+of all runs, and the share of its pulls goes to 1. This says nothing of a finite time.
 
 The lengths are ours. In block k = 1, 2, ...
 
@@ -22,68 +22,36 @@ Rewards in (0, 1) count as Bernoulli trials.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from handful.core.state import Int, Slot, Small
+from handful.errors import StateError
+from handful.policies.base import Parameters
+from handful.policies.hand import HandPolicy, HandState, check_hand, toss
 
-from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+_LAST_BLOCK = 17
+"""No run is long enough to end this block: it has more than 2^53 pulls."""
+
+
+class Blocks(HandState):
+    """The favourite, and the place in the blocks."""
+
+    favourite: Slot
+    failed: Small
+    """1 if this try of an arm has had a failure."""
+    blocks: Small
+    """Blocks done."""
+    done: Int
+    """Pulls in this block."""
 
 
 def pulls_of_test(k: int) -> int:
-    """2 k k!, the pulls of the k-th test block."""
+    """Return 2 k k!, the pulls of the k-th test block."""
     pulls = 2 * k
     for j in range(2, k + 1):
         pulls *= j
     return pulls
 
 
-def _blocks(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: favourite, whether this try has failed, blocks done, pulls in this block."""
-    k = int(reg[2]) + 1
-    done = int(reg[3]) + 1
-    test = pulls_of_test(k)
-    if done <= test:
-        if reward == 0.0:
-            reg[1] = 1.0
-        if done % k == 0:
-            if reg[1] == 0.0:
-                reg[0] = float(slot)
-            reg[1] = 0.0
-    elif done == test + (k + 2) * pulls_of_test(k + 1):
-        k += 1
-        done = 0
-        test = pulls_of_test(k)
-    reg[2] = k - 1.0
-    reg[3] = float(done)
-    if done >= test:
-        return int(reg[0]), KEEP
-    slot = (done // k) % 2
-    # The second arm enters memory with its first pull.
-    return slot, NEXT if slot >= i else KEEP
-
-
-def _calm(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """Until the end of a trial block."""
-    k = int(reg[2]) + 1
-    test = pulls_of_test(k)
-    done = int(reg[3])
-    if done < test:
-        return 0, 0
-    return test + (k + 2) * pulls_of_test(k + 1) - done - 1, 0
-
-
-def _absorb(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    reg[3] += pulls
-
-
-class Cover(AutomatonPolicy):
+class Cover(HandPolicy):
     """Test blocks and trial blocks of growing length; a run of successes makes a favourite."""
 
     name = "cover"
@@ -92,4 +60,58 @@ class Cover(AutomatonPolicy):
     citation = "Cover, Information and Control 12, 1968; the lengths of blocks are ours"
     own_memory = 2
     own_arms = 2
-    automaton = Automaton("blocks", _blocks, 4, calm=_calm, absorb=_absorb)
+    State = Blocks
+
+    @staticmethod
+    def observe(state: Blocks, slot: int, reward: float, p: Parameters) -> None:
+        """Count a pull of the block; in a test, a try without a failure makes a favourite."""
+        success = toss(state, slot, reward)
+        if slot != state.hand:
+            return
+        k = state.blocks + 1
+        done = state.done + 1
+        test = pulls_of_test(k)
+        if done <= test:
+            if not success:
+                state.failed = 1
+            if done % k == 0:
+                if not state.failed:
+                    state.favourite = slot
+                state.failed = 0
+        elif done == test + (k + 2) * pulls_of_test(k + 1):
+            k += 1
+            done = 0
+            test = pulls_of_test(k)
+        state.blocks = k - 1
+        state.done = done
+        state.hand = state.favourite if done >= test else (done // k) % 2
+        # The second arm enters memory with its first pull.
+        state.up_next = 1 if state.hand >= state.tried else 0
+
+    @staticmethod
+    def recommend_arm(state: Blocks, p: Parameters) -> int:
+        """Return the favourite."""
+        return state.arm[state.favourite]
+
+    @staticmethod
+    def calm(state: Blocks, slot: int, p: Parameters) -> tuple[int, int]:
+        """Until the end of a trial block."""
+        k = state.blocks + 1
+        test = pulls_of_test(k)
+        if state.done < test:
+            return 0, 0
+        return test + (k + 2) * pulls_of_test(k + 1) - state.done - 1, 0
+
+    @staticmethod
+    def absorb(state: Blocks, slot: int, pulls: int, wins: int, p: Parameters) -> None:
+        """Pulls of the block are counted."""
+        state.done += pulls
+
+    @staticmethod
+    def check(state: Blocks, p: Parameters) -> None:
+        """Refuse a place that no block has."""
+        check_hand(state, p)
+        if state.blocks >= _LAST_BLOCK or not 0 <= state.done <= state.clock:
+            raise StateError(f"the saved policy cannot be in block {state.blocks + 1}")
+        if state.favourite >= state.held:
+            raise StateError("the saved favourite is not in memory")

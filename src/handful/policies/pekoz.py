@@ -13,62 +13,65 @@ with f(x) = 1 + (f1 - 1) x: f(0) = 1, and the setting f1 is f(1). Rewards are us
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
-from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.core.state import Float, credit
+from handful.policies.hand import HandPolicy, HandState
 from handful.policies.settings import Setting, whole_setting
-from handful.rules.base import as_given
 
 _PEKOZ = "Pekoz, Journal of Applied Probability 40, 2003; a reconstruction"
 _F1 = Setting(2.0, "f(1); f(0) is 1", lambda x: x >= 1.0, "f1 >= 1")
 
 
-def _after(x: float, n: int, k: float, f1: float, reg: Registers) -> int:
-    """What to do after reward x, the n-th of an arm that is looked at k times."""
+class Patience(HandState):
+    """The arm in hand, and how many pulls more than its looks it is kept for."""
+
+    extra: Float
+
+
+class SameLooks(NamedTuple):
+    """Parameters of PolicyA."""
+
+    K: int
+    M: int
+    endless: bool
+    k: float
+    f1: float
+
+
+class RisingLooks(NamedTuple):
+    """Parameters of PolicyB."""
+
+    K: int
+    M: int
+    endless: bool
+    f1: float
+
+
+def look(state: Patience, slot: int, x: float, k: float, f1: float) -> None:
+    """Take in reward x of an arm that is looked at k times."""
+    credit(state, slot, x)
+    if slot != state.hand:
+        return
+    n = state.pulls[slot]
     if n == 1:
-        reg[1] = 1.0
+        state.extra = 1.0
     if n <= k:
-        reg[1] *= 1.0 + (f1 - 1.0) * x
-    return NEXT if n >= k + reg[1] else KEEP
+        state.extra *= 1.0 + (f1 - 1.0) * x
+    if n >= k + state.extra:
+        state.up_next = 1
 
 
-def _same(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched, how many more pulls than k the arm is kept for."""
-    return slot, _after(reward, n[slot], p[0], p[1], reg)
+def kept(state: Patience, slot: int, k: float) -> int:
+    """Return how many more pulls an arm surely has after its looks, the last one not counted."""
+    n = state.pulls[slot]
+    if n < k or n == 0:
+        return 0
+    return max(0, int(min(k + state.extra - n, 2.0**62)) - 1)
 
 
-def _rising(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched, how many more pulls than k the arm is kept for."""
-    return slot, _after(reward, n[slot], float(i), p[0], reg)
-
-
-def _kept(n: int, k: float, reg: Registers) -> int:
-    """How many more pulls an arm surely has after its looks, the last one not counted."""
-    return int(min(k + reg[1] - n, 2.0**62)) - 1 if n >= k and n > 0 else 0
-
-
-def _calm_same(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    return max(0, _kept(n[slot], p[0], reg)), 0
-
-
-def _calm_rising(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    return max(0, _kept(n[slot], float(i), reg)), 0
-
-
-class PekozA(AutomatonPolicy):
+class PekozA(HandPolicy):
     """Keep an arm as long as its first k rewards say; a reconstruction."""
 
     name = "pekoz-a"
@@ -77,14 +80,26 @@ class PekozA(AutomatonPolicy):
     citation = _PEKOZ
     endless = True
     own_memory = 1
-    automaton = Automaton("same_looks", _same, 2, credit=as_given, calm=_calm_same)
+    trials = False
+    State = Patience
+    Parameters = SameLooks
     settings: ClassVar[Mapping[str, Setting]] = {
         "k": whole_setting(10.0, "looks at an arm", "k"),
         "f1": _F1,
     }
 
+    @staticmethod
+    def observe(state: Patience, slot: int, reward: float, p: SameLooks) -> None:
+        """Look k times, then count down."""
+        look(state, slot, reward, p.k, p.f1)
 
-class PekozB(AutomatonPolicy):
+    @staticmethod
+    def calm(state: Patience, slot: int, p: SameLooks) -> tuple[int, int]:
+        """After its looks, an arm is kept whatever it gives."""
+        return kept(state, slot, p.k), 0
+
+
+class PekozB(HandPolicy):
     """Keep the i-th arm as long as its first i rewards say; a reconstruction."""
 
     name = "pekoz-b"
@@ -93,5 +108,17 @@ class PekozB(AutomatonPolicy):
     citation = _PEKOZ
     endless = True
     own_memory = 1
-    automaton = Automaton("rising_looks", _rising, 2, credit=as_given, calm=_calm_rising)
+    trials = False
+    State = Patience
+    Parameters = RisingLooks
     settings: ClassVar[Mapping[str, Setting]] = {"f1": _F1}
+
+    @staticmethod
+    def observe(state: Patience, slot: int, reward: float, p: RisingLooks) -> None:
+        """Look i times at the i-th arm, then count down."""
+        look(state, slot, reward, float(state.tried), p.f1)
+
+    @staticmethod
+    def calm(state: Patience, slot: int, p: RisingLooks) -> tuple[int, int]:
+        """After its looks, an arm is kept whatever it gives."""
+        return kept(state, slot, float(state.tried)), 0

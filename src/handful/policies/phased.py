@@ -1,40 +1,186 @@
 """The paper's Algorithm 1 with any allocation rule, and Algorithm 2, which runs it on endless arms.
 
 Roy Chaudhuri and Kalyanakrishnan, "Regret minimisation in multi-armed bandits using bounded arm
-memory", AAAI 2020. `schedule.py` says which arms are in memory when and for how many pulls; this
-file walks it one pull at a time. With all arms in memory the plain rule runs.
+memory", AAAI 2020. `schedule.py` says which arms are in memory when and for how many pulls; here
+the record has the place in that schedule. With all arms in memory the plain rule runs.
+
+A sub-phase ends when as many rewards have come as its budget says: rewards of earlier sub-phases
+that come later are forgotten.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import islice
-from struct import Struct
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
-from handful.core.shuffle import Shuffle
+from handful.core.shuffle import arm_at, position_of
+from handful.core.state import Int, Small, State, admit, credit, most_pulled
 from handful.errors import RuleError, SettingError, StateError
-from handful.policies.base import Policy, order_key
+from handful.policies.base import Policy
 from handful.policies.schedule import (
     ENDLESS,
-    Round,
-    SubPhase,
+    budget,
     challenger,
     first_horizon,
-    pulls_before,
+    first_rank,
+    last_rank,
+    pool,
     round_key,
-    rounds,
-    schedule,
+    round_pulls,
     sub_phases,
 )
-from handful.policies.state import Reader
-from handful.rules import Rule, choose, most_played
+from handful.rules import Rule, chooser
+from handful.rules.base import Credit, as_given, trial
 
-_PLACE = Struct("<BIQQQB")
 _PAPER = (
     "Roy Chaudhuri and Kalyanakrishnan, Regret minimisation in multi-armed bandits using bounded "
     "arm memory, AAAI 2020"
 )
+
+
+class PhasedState(State):
+    """The place in the schedule of Algorithm 1. The incumbent is in slot 0."""
+
+    phase: Small
+    """w, from 1."""
+    sub_phase: Int
+    """j, from 1."""
+    origin: Int
+    """The position, in the shuffled order, of the incumbent that the phase started with."""
+    done: Int
+    """Rewards of this sub-phase."""
+
+
+class PooledState(PhasedState):
+    """The place in the rounds of Algorithm 2, too."""
+
+    round: Small
+    """r, from 1."""
+    round_done: Int
+    """Rewards of this round."""
+    carried: Int
+    """The arm recommended by the last sub-phase of the last round, or -1."""
+
+
+class PhasedParameters(NamedTuple):
+    """Parameters of Algorithm 1: eta scales exploration; the horizon is NaN if unset."""
+
+    K: int
+    M: int
+    endless: bool
+    eta: float
+    horizon: float
+
+
+class PooledParameters(NamedTuple):
+    """Parameters of Algorithm 2: B and alpha shape its rounds."""
+
+    K: int
+    M: int
+    endless: bool
+    eta: float
+    B: float
+    alpha: float
+
+
+def fill(state: Any, incumbent: int, K: int, M: int, key: int) -> None:
+    """Put the incumbent and the challengers of the sub-phase in memory, with fresh statistics."""
+    state.done = 0
+    state.held = 0
+    admit(state, 0, incumbent)
+    for rank in range(first_rank(M, state.sub_phase), last_rank(K, M, state.sub_phase)):
+        admit(state, state.held, arm_at(challenger(rank, state.origin), K, key))
+
+
+def begin(state: Any, K: int, M: int, key: int) -> None:
+    """Stand before the first sub-phase of the first phase."""
+    state.phase = 1
+    state.sub_phase = 1
+    state.origin = 0
+    fill(state, arm_at(0, K, key), K, M, key)
+
+
+def advance(state: Any, K: int, M: int, key: int) -> None:
+    """Go to the next sub-phase with the most played arm as the incumbent."""
+    incumbent = state.arm[most_pulled(state)]
+    state.sub_phase += 1
+    if state.sub_phase > sub_phases(K, M):
+        state.sub_phase = 1
+        state.phase += 1
+        state.origin = position_of(incumbent, K, key)
+    fill(state, incumbent, K, M, key)
+
+
+def next_round(state: PooledState, p: PooledParameters) -> None:
+    """Begin the next round: Algorithm 1 anew on a larger pool."""
+    state.carried = state.arm[most_pulled(state)]
+    state.round += 1
+    state.round_done = 0
+    begin(state, pool(p.B, p.alpha, state.round), p.M, round_key(state.key, state.round))
+
+
+def checked_credit(rule: Rule) -> Credit:
+    """Return what the rule credits of a reward; a function of one's own is checked."""
+    given = rule.credit
+    if given is as_given or given is trial:
+        return given
+    message = f"the rule {rule.name} credits less than 0 or more than 1: give a number in [0, 1]"
+
+    def taken(reward: float, rng: list[int]) -> float:
+        x = given(reward, rng)
+        if not 0.0 <= x <= 1.0:
+            raise RuleError(message)
+        return x
+
+    return taken
+
+
+def functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
+    """Return `propose` and `observe` of Algorithm 1 with this rule."""
+    choose = chooser(rule)
+    taken = checked_credit(rule)
+
+    def propose(state: PhasedState, p: PhasedParameters) -> int:
+        b = budget(p.K, p.M, state.phase)
+        if state.done >= b:
+            advance(state, p.K, p.M, state.key)
+            b = budget(p.K, p.M, state.phase)
+        if b == ENDLESS:
+            # A policy that is not given the horizon takes the number of pulls so far in its place.
+            b = max(1, state.done) if math.isnan(p.horizon) else int(p.horizon)
+        return choose(state, state.done, b, p.eta)
+
+    def observe(state: PhasedState, slot: int, reward: float, p: PhasedParameters) -> None:
+        credit(state, slot, taken(reward, state.rng))
+        state.done += 1
+
+    return propose, observe
+
+
+def pooled_functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
+    """Return `propose` and `observe` of Algorithm 2 with this rule."""
+    choose = chooser(rule)
+    taken = checked_credit(rule)
+
+    def propose(state: PooledState, p: PooledParameters) -> int:
+        if state.round_done >= round_pulls(p.B, state.round):
+            next_round(state, p)
+        K = pool(p.B, p.alpha, state.round)
+        b = budget(K, p.M, state.phase)
+        if state.done >= b:
+            advance(state, K, p.M, round_key(state.key, state.round))
+            b = budget(K, p.M, state.phase)
+        if b == ENDLESS:
+            b = round_pulls(p.B, state.round)
+        return choose(state, state.done, b, p.eta)
+
+    def observe(state: PooledState, slot: int, reward: float, p: PooledParameters) -> None:
+        credit(state, slot, taken(reward, state.rng))
+        state.done += 1
+        state.round_done += 1
+
+    return propose, observe
 
 
 class PhasedPolicy(Policy):
@@ -42,137 +188,75 @@ class PhasedPolicy(Policy):
 
     rule: ClassVar[Rule]
     citation = _PAPER
+    State = PhasedState
+    Parameters = PhasedParameters
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "rule" in vars(cls):
+            propose, observe = cls._functions()
+            cls.propose = staticmethod(propose)  # type: ignore[method-assign]
+            cls.observe = staticmethod(observe)  # type: ignore[method-assign]
 
     @classmethod
-    def round_shape(cls, memory: int, settings: dict[str, float]) -> tuple[float, float]:
-        """B and alpha of Algorithm 2; (0, 0) for the one endless round of Algorithm 1."""
+    def _functions(cls) -> tuple[Callable[..., int], Callable[..., None]]:
+        return functions_of(cls.rule)
+
+    @classmethod
+    def round_shape(cls, memory: int, values: dict[str, float]) -> tuple[float, float]:
+        """Return B and alpha of Algorithm 2; (0, 0) for the one endless round of Algorithm 1."""
         return 0.0, 0.0
 
-    @property
-    def _eta(self) -> float:
-        return self._values.get("eta", 1.0)
-
-    def _start(self) -> None:
-        if not hasattr(self, "rule"):
-            raise SettingError(f"{type(self).__name__} names no allocation rule: set rule = ...")
-        self._vouched: int | None = None
-        self._go_to(1, 1, 1)
-        self._open_round()
-
-    def _go_to(self, r: int, w: int, j: int) -> None:
-        shape = self.round_shape(self._memory.capacity, self._values)
-        self._rounds = rounds(self._arms.n, *shape, r)
-        self._round: Round = next(self._rounds)
-        earlier = islice(rounds(self._arms.n, *shape), r - 1)
-        self._before = sum(round_.pulls for round_ in earlier)
-        self._enter(w, j)
-
-    def _enter(self, w: int, j: int) -> None:
-        """Shuffle the round's arms and stand before a sub-phase of it."""
-        key = round_key(order_key(self._seed), self._round.r)
-        self._shuffle = Shuffle.of(self._round.arms, key)
-        self._schedule = schedule(self._round.arms, self._memory.capacity, w, j)
-        self._now: SubPhase = next(self._schedule)
-
-    def _open_round(self) -> None:
-        self._start_position = 0
-        self._fill(incumbent=self._shuffle.arm_at(0))
-
-    def _fill(self, incumbent: int) -> None:
-        ranks = range(self._now.lo, self._now.hi)
-        positions = (challenger(rank, self._start_position) for rank in ranks)
-        self._memory.refill([incumbent, *(self._shuffle.arm_at(p) for p in positions)])
-
-    def _budget(self) -> int:
-        """b: the sub-phase's pulls; with all arms in memory the round's; at last the horizon.
-
-        A policy that is not told the horizon takes the number of pulls so far in its place.
-        """
-        if self._now.b < ENDLESS:
-            return self._now.b
-        if self._round.pulls < ENDLESS:
-            return self._round.pulls
-        horizon = self._values.get("horizon", math.nan)
-        return max(1, sum(self._memory.pulls)) if math.isnan(horizon) else int(horizon)
-
-    def _choose(self) -> int:
-        memory = self._memory
-        return choose(self.rule, memory.pulls, memory.sums, self._budget(), self._eta, self._rng)
-
-    def _learn(self, slot: int, reward: float) -> None:
-        credit = self.rule.credit(reward, self._rng)
-        if not 0.0 <= credit <= 1.0:
-            raise RuleError(f"the rule {self.rule.name} credits {credit!r}: give it in [0, 1]")
-        self._memory.record(slot, credit)
-        round_is_over = self._pulls_in_round() == self._round.pulls
-        if round_is_over or sum(self._memory.pulls) == self._now.b:
-            self._vouched = self._memory.arms[most_played(self._memory.pulls)]
-            if round_is_over:
-                self._before += self._round.pulls
-                self._round = next(self._rounds)
-                self._enter(1, 1)
-                self._open_round()
-            else:
-                self._next_sub_phase(self._vouched)
-
-    def _next_sub_phase(self, incumbent: int) -> None:
-        self._now = next(self._schedule)
-        if self._now.j == 1:
-            self._start_position = self._shuffle.position_of(incumbent)
-        self._fill(incumbent)
-
-    def _vouch(self) -> int:
-        """The arm that the last finished sub-phase recommended, or the most played so far."""
-        if self._vouched is not None:
-            return self._vouched
-        return self._memory.arms[most_played(self._memory.pulls)]
-
-    def _pulls_in_round(self) -> int:
-        now = self._now
-        before = pulls_before(self._round.arms, self._memory.capacity, now.w, now.j)
-        return before + sum(self._memory.pulls)
-
-    @property
-    def pulls(self) -> int:
-        """How many rewards the policy has taken in."""
-        return self._before + self._pulls_in_round()
-
-    def _where(self) -> str:
-        now = self._now
-        where = f"round {self._round.r} on {self._round.arms} arms, " if self._draws_arms else ""
-        if now.b == ENDLESS:
-            return where + "all arms in memory"
-        h0 = sub_phases(self._round.arms, self._memory.capacity)
-        done = sum(self._memory.pulls)
-        return f"{where}phase {now.w}, sub-phase {now.j} of {h0}, pull {done} of {now.b}"
-
-    def _pack(self) -> bytes:
-        return _PLACE.pack(
-            self._round.r,
-            self._now.w,
-            self._now.j,
-            self._start_position,
-            self._vouched or 0,
-            self._vouched is not None,
+    @classmethod
+    def parameters(cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]) -> Any:
+        """Return the parameters; eta is 1 and the horizon unset where there is no such setting."""
+        if not hasattr(cls, "rule"):
+            raise SettingError(f"{cls.__name__} names no allocation rule: set rule = ...")
+        return PhasedParameters(
+            n_arms, memory, endless, values.get("eta", 1.0), values.get("horizon", math.nan)
         )
 
-    def _unpack(self, reader: Reader) -> None:
-        r, w, j, start, vouched, has_vouched = (int(value) for value in reader.take(_PLACE))
-        if not 1 <= r <= (64 if self._draws_arms else 1):
-            raise StateError(f"a saved policy cannot be in round {r}")
-        self._go_to(r, 1, 1)
-        n, capacity = self._round.arms, self._memory.capacity
-        if not (1 <= w <= 64 and 1 <= j <= sub_phases(n, capacity) and start < n):
-            raise StateError(f"phase {w}, sub-phase {j} of a saved policy on {n} arms cannot be")
-        if vouched >= n or any(arm >= n for arm in self._memory.arms):
-            raise StateError(f"the saved policy knows an arm that its {n} arms do not have")
-        self._go_to(r, w, j)
-        self._start_position = start
-        self._vouched = vouched if has_vouched else None
-        if len(self._memory) != self._now.hi - self._now.lo + 1:
-            raise StateError("the saved memory does not hold the arms of the saved sub-phase")
-        if sum(self._memory.pulls) >= self._now.b or self._pulls_in_round() >= self._round.pulls:
-            raise StateError("the saved sub-phase has more pulls than its budget")
+    @staticmethod
+    def start(state: Any, p: Any) -> None:
+        """Fill the memory for the first sub-phase."""
+        begin(state, p.K, p.M, state.key)
+
+    @staticmethod
+    def recommend_arm(state: Any, p: Any) -> int:
+        """Return the arm that the last finished sub-phase recommends, or the most played so far."""
+        first = state.phase == 1 and state.sub_phase == 1
+        finished = state.done >= budget(p.K, p.M, state.phase)
+        return int(state.arm[most_pulled(state) if first or finished else 0])
+
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Refuse a place that the schedule does not have."""
+        check_place(state, p.K, p.M)
+
+    def _place(self) -> str:
+        return self._place_in(self._p.K)
+
+    def _place_in(self, K: int) -> str:
+        state: Any = self._state
+        b = budget(K, self._p.M, state.phase)
+        if b == ENDLESS:
+            return "all arms in memory"
+        h0 = sub_phases(K, self._p.M)
+        where = f"phase {state.phase}, sub-phase {state.sub_phase} of {h0}"
+        return f"{where}, reward {state.done} of {b}"
+
+
+def check_place(state: Any, K: int, M: int) -> None:
+    """Refuse a place in Algorithm 1 on K arms that cannot be."""
+    w, j = state.phase, state.sub_phase
+    if not (1 <= w <= 48 and 1 <= j <= sub_phases(K, M) and 0 <= state.origin < K):
+        raise StateError(f"phase {w}, sub-phase {j} of a saved policy on {K} arms cannot be")
+    if any(arm >= K for arm in state.arm):
+        raise StateError(f"the saved policy has an arm in memory that its {K} arms do not have")
+    if state.held != last_rank(K, M, j) - first_rank(M, j) + 1:
+        raise StateError("the saved memory does not hold the arms of the saved sub-phase")
+    if state.done != sum(state.pulls) or state.done > budget(K, M, w):
+        raise StateError("the saved sub-phase has more rewards than its budget")
 
 
 class PooledPolicy(PhasedPolicy):
@@ -183,13 +267,63 @@ class PooledPolicy(PhasedPolicy):
     """
 
     endless = True
+    recalls = True
+    State = PooledState
+    Parameters = PooledParameters
 
     @classmethod
-    def round_shape(cls, memory: int, settings: dict[str, float]) -> tuple[float, float]:
-        """B = (M^2 (M+2))^(1/(1-alpha)), and alpha."""
-        if "alpha" not in settings:
+    def _functions(cls) -> tuple[Callable[..., int], Callable[..., None]]:
+        return pooled_functions_of(cls.rule)
+
+    @classmethod
+    def round_shape(cls, memory: int, values: dict[str, float]) -> tuple[float, float]:
+        """Return B = (M^2 (M+2))^(1/(1-alpha)), and alpha."""
+        if "alpha" not in values:
             raise SettingError(
                 f"{cls.__name__} has no setting alpha, which its pool grows by: "
                 "settings = {'alpha': handful.QUCBM.settings['alpha']}"
             )
-        return first_horizon(memory, settings["alpha"]), settings["alpha"]
+        return first_horizon(memory, values["alpha"]), values["alpha"]
+
+    @classmethod
+    def parameters(cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]) -> Any:
+        """Return the parameters, with the shape of the rounds."""
+        super().parameters(n_arms, memory, endless, values)
+        B, alpha = cls.round_shape(memory, values)
+        return PooledParameters(n_arms, memory, endless, values.get("eta", 1.0), B, alpha)
+
+    @staticmethod
+    def start(state: Any, p: Any) -> None:
+        """Fill the memory for the first sub-phase of the first round."""
+        state.round = 1
+        state.carried = -1
+        begin(state, pool(p.B, p.alpha, 1), p.M, round_key(state.key, 1))
+
+    @staticmethod
+    def recommend_arm(state: Any, p: Any) -> int:
+        """Return the arm that the last finished sub-phase recommends, or the most played so far."""
+        K = pool(p.B, p.alpha, state.round)
+        finished = (
+            state.done >= budget(K, p.M, state.phase)
+            or state.round_done >= round_pulls(p.B, state.round)
+        )
+        if finished or state.phase > 1 or state.sub_phase > 1:
+            return int(state.arm[most_pulled(state) if finished else 0])
+        return int(state.carried if state.carried >= 0 else state.arm[most_pulled(state)])
+
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Refuse a place that the rounds do not have."""
+        if not 1 <= state.round <= 62:
+            raise StateError(f"a saved policy cannot be in round {state.round}")
+        K = pool(p.B, p.alpha, state.round)
+        check_place(state, K, p.M)
+        if not (-1 <= state.carried < K and state.round_done >= state.done):
+            raise StateError("the saved round carries an arm that it does not have")
+        if state.round_done > round_pulls(p.B, state.round):
+            raise StateError("the saved round has more rewards than its budget")
+
+    def _place(self) -> str:
+        state: Any = self._state
+        K = pool(self._p.B, self._p.alpha, state.round)
+        return f"round {state.round} on {K} arms, {self._place_in(K)}"

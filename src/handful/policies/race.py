@@ -70,247 +70,182 @@ and on others; docs/choosing.md says which had no say in it, and how Race does o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import NamedTuple
 
-from handful.core.binomial import kl
-from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
-from handful.rules.base import as_given
-from handful.rules.imed import index
+from handful.core.divergence import kl
+from handful.core.state import Float, Int, Slot, Small, credit, most_pulled
+from handful.errors import StateError
+from handful.policies.base import Policy
+from handful.policies.hand import FOREVER, HandState, RetainingPolicy, bring_up, check_hand
+from handful.policies.unbounded import IMEDPolicy
+from handful.rules import IMED, chooser
 
-FIRST, LATER, KNOWN = 0.2, 0.43, 0.7
-"""c: in the first pass, after it, and for an arm whose statistics are in memory."""
-GLANCE = 0.57
-"""A tie in the first pass lasts t0^GLANCE pulls, ..."""
-LONGEST = 8.0
-"""... and after it so many times an arm's share of the pulls by when it was due."""
 AHEAD = 1e-9
 """One mean is above another by more than this; less is rounding."""
-DOUBT = 2.0
-"""Times n1, against n0: how much the doubt about the incumbent's mean takes off the evidence."""
-WIN = 1.2
-"""Times ln t: the evidence that takes the incumbent's place at once."""
-ARMS = 0.67
-"""At most t^ARMS arms may have come up."""
-PACE = 0.6
-"""They may have cost t^PACE."""
-SURE, SOON = 20.0, 0.4
-"""Times K and times K^1.5: when the first pass goes on, whatever it has cost so far."""
-LATE = 2.0
-"""Later passes are held up by what arms have cost until so many times when they are planned."""
-RATIO, RATIO_BY_MEMORY = 1.27, 0.05
-"""The growth of ln t from one pass to the next with two arms in memory; times ln(M/2) (1 - M/K),
-how much more it is with M."""
-SHARE = 0.15
-"""Of all pulls, for the incumbent and one other arm in memory before another comes up."""
 
-INCUMBENT, CHALLENGER, SEEN, LEVEL, MARGIN, PULLS, COST, OPENS, CAME_UP = range(9)
-"""The registers. No duel: the challenger is the incumbent. LEVEL is c ln t0, MARGIN the part of
-it that goes with each ln n1; CAME_UP is 1 in the duel of an arm that came up, 0 in that of a loser
-that was ahead."""
+
+class Constants(NamedTuple):
+    """The constants of Race. An ablation is a subclass: `constants = Constants(first=0.3)`."""
+
+    first: float = 0.2
+    """c in the first pass."""
+    later: float = 0.43
+    """c after it."""
+    known: float = 0.7
+    """c for an arm whose statistics are in memory."""
+    glance: float = 0.57
+    """A tie in the first pass lasts t0^glance pulls, ..."""
+    longest: float = 8.0
+    """... and after it so many times an arm's share of the pulls by when it was due."""
+    doubt: float = 2.0
+    """Times n1, against n0: how much the doubt about the incumbent's mean takes off the evidence."""
+    win: float = 1.2
+    """Times ln t: the evidence that takes the incumbent's place at once."""
+    arms: float = 0.67
+    """At most t^arms arms may have come up."""
+    pace: float = 0.6
+    """They may have cost t^pace."""
+    sure: float = 20.0
+    """Times K: from this time on the first pass goes on, whatever it has cost so far, ..."""
+    soon: float = 0.4
+    """... or from this many times K^1.5 on, if that is sooner."""
+    late: float = 2.0
+    """Later passes are held up by what arms have cost until so many times when they are planned."""
+    ratio: float = 1.27
+    """The growth of ln t from one pass to the next with two arms in memory."""
+    ratio_by_memory: float = 0.05
+    """Times ln(M/2) (1 - M/K): how much more it is with M."""
+    share: float = 0.15
+    """Of all pulls, for the incumbent and one other arm in memory before another comes up."""
+
+
+class RaceParameters(NamedTuple):
+    """Parameters of Race."""
+
+    K: int
+    M: int
+    endless: bool
+    constants: Constants
+
+
+class RaceState(HandState):
+    """The incumbent, the challenger, and when the next arm is due."""
+
+    incumbent: Slot
+    challenger: Slot
+    """Equal to the incumbent while no duel is on."""
+    rival: Slot
+    """The slot with the highest mean but the incumbent's, while no duel is on."""
+    came_up: Small
+    """1 in the duel of an arm that came up, 0 in that of a loser that was ahead."""
+    seen: Int
+    """The last arm that has had a reward, by its number in the order."""
+    level: Float
+    """c ln t0."""
+    margin: Float
+    """The part of the level that goes with each ln n1."""
+    cost: Float
+    """X: what the duels of arms that came up have cost."""
+    opens: Float
+    """When the next arm is due."""
+
 
 GOES_ON, LOST, WON = range(3)
 
-
-def step(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """One pull: who is pulled next, and whether another arm comes up for that."""
-    reg[PULLS] += 1.0
-    came = i > reg[SEEN]
-    reg[SEEN] = i
-    if p[-1] >= K:
-        return with_room_for_all(i, K, n, s, reg)
-    if came:
-        c = KNOWN
-        if n[slot] == 1:
-            c = FIRST if i <= K else LATER
-        challenge(slot, c, i, K, reg, p[-1])
-        reg[CAME_UP] = 1.0
-    incumbent, challenger = int(reg[INCUMBENT]), int(reg[CHALLENGER])
-    duel = challenger != incumbent
-    if duel:
-        if slot == challenger and reg[CAME_UP] == 1.0:
-            reg[COST] += s[incumbent] / n[incumbent] - reward
-        ends = verdict(n[incumbent], s[incumbent], n[challenger], s[challenger], reg)
-        if ends == GOES_ON:
-            return turn(n, reg), KEEP
-        if ends == WON:
-            incumbent = challenger
-        reg[INCUMBENT] = reg[CHALLENGER] = incumbent
-    if duel or came:
-        t = reg[PULLS]
-        share = SHARE / max(1, in_use(n) - 1)
-        alone = t + (share * t - n[incumbent]) / (1.0 - share)
-        reg[OPENS] = max(alone, due(i, K, reg[COST], p[-1]))
-    return between_duels(i, K, n, s, reg, int(p[-1]))
+_imed = chooser(IMED)
 
 
-def challenge(slot: int, c: float, i: int, K: int, reg: Registers, M: float) -> None:
+def all_fit(p: RaceParameters) -> bool:
+    """Return whether there is room for all arms: then Race is IMED."""
+    return p.M >= p.K
+
+
+def challenge(state: RaceState, slot: int, c: float, p: RaceParameters) -> None:
     """Begin a duel."""
-    t0 = reg[PULLS]
-    reg[CHALLENGER] = slot
-    reg[LEVEL] = c * math.log(t0)
-    if i <= K:
-        longest = min(math.pow(t0, GLANCE), math.pow(first_pass(K), 1.0 - ARMS))
+    t0 = state.clock
+    state.challenger = slot
+    state.level = c * math.log(t0)
+    if state.tried <= p.K:
+        first = first_pass(p)
+        longest = min(
+            math.pow(t0, p.constants.glance), math.pow(first, 1.0 - p.constants.arms)
+        )
     else:
-        longest = min(t0, LONGEST * due(i - 1, K, reg[COST], M) / K)
-    reg[MARGIN] = reg[LEVEL] / math.log(max(2.0, longest))
+        longest = min(t0, p.constants.longest * due(state.tried - 1, state.cost, p) / p.K)
+    state.margin = state.level / math.log(max(2.0, longest))
 
 
-def verdict(n0: int, s0: float, n1: int, s1: float, reg: Registers) -> int:
-    """How the duel stands."""
-    m0, m1 = s0 / n0, s1 / n1
+def verdict(state: RaceState, p: RaceParameters) -> int:
+    """Return how the duel stands."""
+    n0, n1 = state.pulls[state.incumbent], state.pulls[state.challenger]
+    m0, m1 = state.sums[state.incumbent] / n0, state.sums[state.challenger] / n1
     evidence = n1 * kl(m1, m0)
     if m1 > m0 + AHEAD:
-        return WON if n1 > n0 or evidence > WIN * math.log(reg[PULLS]) else GOES_ON
-    evidence *= n0 / (n0 + DOUBT * n1)
-    return LOST if evidence + reg[MARGIN] * math.log(n1) > reg[LEVEL] else GOES_ON
+        won = n1 > n0 or evidence > p.constants.win * math.log(state.clock)
+        return WON if won else GOES_ON
+    evidence *= n0 / (n0 + p.constants.doubt * n1)
+    return LOST if evidence + state.margin * math.log(n1) > state.level else GOES_ON
 
 
-def turn(n: Sequence[int], reg: Registers) -> int:
-    """The slot that is pulled next in a duel: the challenger's until it has had more pulls."""
-    incumbent, challenger = int(reg[INCUMBENT]), int(reg[CHALLENGER])
-    return challenger if n[challenger] <= n[incumbent] else incumbent
+def take_turns(state: RaceState) -> None:
+    """In a duel, pull the challenger until it has had more pulls."""
+    ahead = state.pulls[state.challenger] <= state.pulls[state.incumbent]
+    state.hand = state.challenger if ahead else state.incumbent
 
 
-def between_duels(
-    i: int, K: int, n: Sequence[int], s: Sequence[float], reg: Registers, M: int
-) -> tuple[int, int]:
-    """The next arm if it is time, or a loser that is ahead after all, or the incumbent."""
-    incumbent = int(reg[INCUMBENT])
-    used = in_use(n)
-    worst = best = -1
-    for j in range(used):
-        if j != incumbent:
-            if best < 0 or s[j] / n[j] > s[best] / n[best]:
+def rank(state: RaceState) -> None:
+    """Find the rival: the slot with the highest mean but the incumbent's."""
+    best = -1
+    for j in range(state.held):
+        if j != state.incumbent and state.pulls[j] > 0:
+            if best < 0 or state.sums[j] / state.pulls[j] > state.sums[best] / state.pulls[best]:
                 best = j
-            if worst < 0 or s[j] / n[j] < s[worst] / n[worst]:
+    state.rival = best if best >= 0 else state.incumbent
+
+
+def lowest(state: RaceState) -> int:
+    """Return the slot with the lowest mean but the incumbent's."""
+    worst = -1
+    for j in range(state.held):
+        if j != state.incumbent and state.pulls[j] > 0:
+            if worst < 0 or state.sums[j] / state.pulls[j] < state.sums[worst] / state.pulls[worst]:
                 worst = j
-    if reg[PULLS] >= reg[OPENS]:
-        return (used if used < M else worst), NEXT
-    if best >= 0 and s[best] / n[best] > s[incumbent] / n[incumbent] + AHEAD:
-        challenge(best, KNOWN, i, K, reg, float(M))
-        reg[CAME_UP] = 0.0
-        return turn(n, reg), KEEP
-    return incumbent, KEEP
+    return worst
 
 
-def due(i: int, K: int, cost: float, M: float) -> float:
-    """When the arm after the i-th is due, if the incumbent has had its share."""
-    when = math.pow(i, 1.0 / ARMS)
-    paid = math.pow(max(1.0, cost), 1.0 / PACE)
-    if i < K:
-        return min(max(when, paid), first_pass(K))
-    ratio = RATIO + RATIO_BY_MEMORY * math.log(M / 2.0) * (1.0 - M / K)
-    first = max(2.0, math.log(K) / PACE)
-    planned = math.exp(min(700.0, first * math.pow(ratio, i / K - 1.0)))
-    return max(when, planned, min(paid, LATE * planned))
+def between_duels(state: RaceState, p: RaceParameters) -> None:
+    """Take the next arm if it is due, or a loser that is ahead after all, or the incumbent."""
+    state.hand = state.incumbent
+    if state.clock >= state.opens:
+        state.hand = state.held if state.held < p.M else lowest(state)
+        state.up_next = 1
+        return
+    m0 = state.sums[state.incumbent] / state.pulls[state.incumbent]
+    if state.sums[state.rival] / state.pulls[state.rival] > m0 + AHEAD:
+        challenge(state, state.rival, p.constants.known, p)
+        state.came_up = 0
+        take_turns(state)
 
 
-def first_pass(K: int) -> float:
-    """From when on the first pass is not held up by what it has cost."""
-    return min(SURE * K, SOON * math.pow(K, 1.5))
+def due(i: int, cost: float, p: RaceParameters) -> float:
+    """Return when the arm after the i-th is due, if the incumbent has had its share."""
+    constants = p.constants
+    when = math.pow(i, 1.0 / constants.arms)
+    paid = math.pow(max(1.0, cost), 1.0 / constants.pace)
+    if i < p.K:
+        return min(max(when, paid), first_pass(p))
+    ratio = constants.ratio + constants.ratio_by_memory * math.log(p.M / 2.0) * (1.0 - p.M / p.K)
+    first = max(2.0, math.log(p.K) / constants.pace)
+    planned = math.exp(min(700.0, first * math.pow(ratio, i / p.K - 1.0)))
+    return max(when, planned, min(paid, constants.late * planned))
 
 
-def in_use(n: Sequence[int]) -> int:
-    """How many slots hold an arm that was pulled."""
-    used = 0
-    while used < len(n) and n[used] > 0:
-        used += 1
-    return used
+def first_pass(p: RaceParameters) -> float:
+    """Return from when on the first pass is not held up by what it has cost."""
+    return min(p.constants.sure * p.K, p.constants.soon * math.pow(p.K, 1.5))
 
 
-def with_room_for_all(
-    i: int, K: int, n: Sequence[int], s: Sequence[float], reg: Registers
-) -> tuple[int, int]:
-    """IMED, after each arm was pulled once; the most pulled is vouched for."""
-    if i < K:
-        return i, NEXT
-    top = 0.0
-    most = 0
-    for j in range(K):
-        top = max(top, s[j] / n[j])
-        if n[j] > n[most]:
-            most = j
-    reg[INCUMBENT] = reg[CHALLENGER] = most
-    leader = 0
-    lowest = math.inf
-    for j in range(K):
-        x = index(n[j], s[j], top)
-        if x < lowest:
-            lowest = x
-            leader = j
-    return leader, KEEP
-
-
-def calm(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """Between duels, until the next arm may come up or another's mean could be the highest."""
-    if p[-1] >= K:
-        return calm_with_all(slot, i, K, n, s)
-    if i > reg[SEEN] or reg[CHALLENGER] != reg[INCUMBENT]:
-        return 0, 0
-    left = min(float(FOREVER), math.ceil(reg[OPENS]) - 1.0 - reg[PULLS])
-    if left <= 0.0:
-        return 0, 0
-    top = 0.0
-    for j in range(in_use(n)):
-        if j != slot:
-            top = max(top, s[j] / n[j])
-    still = left
-    if top > 0.0:
-        still = min(left, s[slot] / top * (1.0 - 1e-12) - n[slot] - 1.0)
-    return int(max(still, 0.0)), int(left)
-
-
-def calm_with_all(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float]
-) -> tuple[int, int]:
-    """With room for all: how many pulls of the leader, or successes, leave it the lowest index.
-
-    A success raises its mean, and with it the others' indices; its own is ln n. The worst that can
-    come are failures alone, which is looked at for a few numbers of pulls.
-    """
-    if i < K or n[slot] < 32:
-        return 0, 0
-    mean = s[slot] / n[slot]
-    good = n[slot] >> 4
-    while good > 0 and not others_stay_above(mean, n[slot] + good, slot, K, n, s):
-        good >>= 2
-    still = good >> 2
-    while still > 0 and not others_stay_above(
-        s[slot] / (n[slot] + still), n[slot] + still, slot, K, n, s
-    ):
-        still >>= 2
-    return still, good
-
-
-def others_stay_above(
-    top: float, pulls: int, slot: int, K: int, n: Sequence[int], s: Sequence[float]
-) -> bool:
-    """Whether all but one slot have a higher index than that one with this mean and these pulls."""
-    own = math.log(pulls) + 1e-9
-    for j in range(K):
-        if j != slot and (s[j] / n[j] >= top or index(n[j], s[j], top) <= own):
-            return False
-    return True
-
-
-def absorb(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    """Only time passes; with room for all, the leader may become the most pulled."""
-    reg[PULLS] += pulls
-    most = int(reg[INCUMBENT])
-    if p[-1] >= K and (n[slot] + pulls > n[most] or (n[slot] + pulls == n[most] and slot < most)):
-        reg[INCUMBENT] = reg[CHALLENGER] = slot
-
-
-class Race(AutomatonPolicy):
+class Race(RetainingPolicy):
     """Racing: an incumbent that keeps its statistics, and challengers that lose or win soon.
 
     >>> policy = Race(arms=["red", "green", "blue"], memory=2, seed=1)
@@ -326,6 +261,102 @@ class Race(AutomatonPolicy):
     summary = "an incumbent and challengers, each duel ended as soon as it is decided"
     citation = "handful's own: docs/mathematics.md, Racing"
     any_arms = True
-    automaton = Automaton(
-        "race", step, 9, slots=2, credit=as_given, keeps_held=True, calm=calm, absorb=absorb
-    )
+    constants = Constants()
+    State = RaceState
+    Parameters = RaceParameters
+
+    @classmethod
+    def parameters(
+        cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]
+    ) -> RaceParameters:
+        """Return the parameters, with the constants of the class."""
+        return RaceParameters(n_arms, memory, endless, cls.constants)
+
+    @classmethod
+    def stands_for(cls, memory: int, n_arms: int) -> type[Policy]:
+        """Return IMED where there is room for all arms."""
+        return IMEDPolicy if memory >= n_arms else cls
+
+    @staticmethod
+    def propose(state: RaceState, p: RaceParameters) -> int:
+        """Return the slot in hand; with room for all arms, the choice of IMED."""
+        if all_fit(p):
+            if state.tried < p.K:
+                return bring_up(state, state.tried, p, True) if state.clock > 0 else 0
+            return _imed(state, state.rewards, 0, 1.0)
+        if state.up_next:
+            state.up_next = 0
+            state.hand = bring_up(state, state.hand, p, False)
+        return state.hand
+
+    @staticmethod
+    def observe(state: RaceState, slot: int, reward: float, p: RaceParameters) -> None:
+        """Judge the duel that is on; between duels see what comes next."""
+        credit(state, slot, reward)
+        if all_fit(p):
+            return
+        if slot != state.hand:
+            if state.challenger == state.incumbent:
+                rank(state)
+            return
+        came = state.tried > state.seen
+        if came:
+            state.seen = state.tried
+            c = p.constants.known
+            if state.pulls[slot] == 1:
+                c = p.constants.first if state.tried <= p.K else p.constants.later
+            challenge(state, slot, c, p)
+            state.came_up = 1
+        duel = state.challenger != state.incumbent
+        if duel:
+            incumbent = state.incumbent
+            if slot == state.challenger and state.came_up:
+                state.cost += state.sums[incumbent] / state.pulls[incumbent] - reward
+            ends = verdict(state, p)
+            if ends == GOES_ON:
+                take_turns(state)
+                return
+            if ends == WON:
+                state.incumbent = state.challenger
+            state.challenger = state.incumbent
+        if duel or came:
+            rank(state)
+            t = state.clock
+            share = p.constants.share / max(1, state.held - 1)
+            alone = t + (share * t - state.pulls[state.incumbent]) / (1.0 - share)
+            state.opens = max(alone, due(state.tried, state.cost, p))
+        between_duels(state, p)
+
+    @staticmethod
+    def recommend_arm(state: RaceState, p: RaceParameters) -> int:
+        """Return the incumbent; with room for all arms, the most pulled."""
+        return state.arm[most_pulled(state) if all_fit(p) else state.incumbent]
+
+    @staticmethod
+    def calm(state: RaceState, slot: int, p: RaceParameters) -> tuple[int, int]:
+        """Between duels, until the next arm is due or another's mean could be the highest."""
+        if state.tried > state.seen or state.challenger != state.incumbent:
+            return 0, 0
+        left = min(float(FOREVER), math.ceil(state.opens) - 1.0 - state.clock)
+        if left <= 0.0:
+            return 0, 0
+        still = left
+        if state.rival != state.incumbent:
+            top = state.sums[state.rival] / state.pulls[state.rival]
+            if top > 0.0:
+                enough = state.sums[slot] / top * (1.0 - 1e-12)
+                still = min(left, enough - state.pulls[slot] - 1.0)
+        return int(max(still, 0.0)), int(left)
+
+    @staticmethod
+    def check(state: RaceState, p: RaceParameters) -> None:
+        """Refuse a duel that cannot be."""
+        if all_fit(p):
+            if state.held > p.K or state.held != state.tried:
+                raise StateError("the saved policy has tried arms that it does not have")
+            return
+        check_hand(state, p)
+        if max(state.incumbent, state.challenger, state.rival) >= state.held:
+            raise StateError("the saved duel is of an arm that is not in memory")
+        if state.pulls[state.incumbent] == 0 and state.held > 1:
+            raise StateError("the saved incumbent has no rewards")

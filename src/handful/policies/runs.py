@@ -1,6 +1,6 @@
-"""Rules that look only at runs of successes and failures, and never ask for an arm given up.
+"""Rules that consider only runs of successes and failures, and never recall an arm given up.
 
-They keep one or two arms and a few counters, and were made for endlessly many Bernoulli arms.
+They store one or two arms and a few counters, and were made for infinitely many Bernoulli arms.
 
 Herschkorn, Pekoz and Ross, "Policies without memory for the infinite-armed Bernoulli bandit under
 the average-reward criterion", Probability in the Engineering and Informational Sciences 10, 1996:
@@ -25,216 +25,140 @@ Statistics 25, 1997:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
-from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.core.state import Int, Slot, Small
+from handful.policies.base import Parameters
+from handful.policies.hand import FOREVER, HandPolicy, HandState, toss
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
-_HERSCHKORN = (
+HERSCHKORN = (
     "Herschkorn, Pekoz and Ross, Probability in the Engineering and Informational Sciences 10, 1996"
 )
 BERRY = "Berry, Chen, Zame, Heath and Shepp, Annals of Statistics 25, 1997"
 
 
-def _growing(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched, failures in a row."""
-    reg[1] = 0.0 if reward > 0.0 else reg[1] + 1.0
-    if reg[1] < i:
-        return slot, KEEP
-    reg[1] = 0.0
-    return slot, NEXT
+class Failures(HandState):
+    """One arm in hand and its failures."""
+
+    failures: Int
+    """In a row, or of this arm in all."""
 
 
-def _fixed(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched, failures in a row."""
-    reg[1] = 0.0 if reward > 0.0 else reg[1] + 1.0
-    if reg[1] < p[0]:
-        return slot, KEEP
-    reg[1] = 0.0
-    return slot, NEXT
+class Run(HandState):
+    """One arm in hand and its run of successes."""
+
+    run: Int
 
 
-def _k_failure(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched, failures of this arm."""
-    if reward == 0.0:
-        reg[1] += 1.0
-    if reg[1] < p[0]:
-        return slot, KEEP
-    reg[1] = 0.0
-    return slot, NEXT
+class LongestRun(HandState):
+    """An arm in hand, and the one with the longest run so far in the other slot."""
+
+    best: Slot
+    run: Int
+    longest: Int
+    settled_on_best: Small
 
 
-def _nonrecalling(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched, run of successes; m or more: settled."""
-    if reg[1] >= math.sqrt(T):
-        return slot, KEEP
-    if reward > 0.0:
-        reg[1] += 1.0
-        return slot, KEEP
-    reg[1] = 0.0
-    return slot, NEXT
+class Learning(HandState):
+    """An arm in hand, the one with the longest run so far, and the pulls of the first part."""
+
+    best: Slot
+    run: Int
+    longest: Int
+    learned: Int
 
 
-def _m_run(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: slot of the longest run, run, longest run, settled. One slot keeps the longest."""
-    if reg[3] > 0.0:
-        return slot, KEEP
-    m = math.sqrt(T)
-    if reward > 0.0:
-        reg[1] += 1.0
-        if reg[1] >= m:
-            reg[0] = float(slot)
-            reg[3] = 1.0
-        return slot, KEEP
-    if i == 1 or reg[1] > reg[2]:
-        reg[0] = float(slot)
-        reg[2] = reg[1]
-    reg[1] = 0.0
-    if i >= m:
-        reg[3] = 1.0
-        return int(reg[0]), KEEP
-    return 1 - int(reg[0]), NEXT
+class WithK(NamedTuple):
+    """Parameters of rules with a number of failures k."""
+
+    K: int
+    M: int
+    endless: bool
+    k: float
 
 
-def _learning(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: slot of the longest run, pulls, run, longest run. One slot keeps the longest."""
-    N = math.sqrt(T) * math.log(T)
-    if reg[1] >= N:
-        return slot, KEEP
-    reg[1] += 1.0
-    if reward > 0.0:
-        reg[2] += 1.0
-    if i == 1 or reg[2] > reg[3]:
-        reg[0] = float(slot)
-        reg[3] = reg[2]
-    if reg[1] >= N:
-        return int(reg[0]), KEEP
-    if reward > 0.0:
-        return slot, KEEP
-    reg[2] = 0.0
-    return 1 - int(reg[0]), NEXT
+class WithR(NamedTuple):
+    """Parameters of Robbins' rule."""
+
+    K: int
+    M: int
+    endless: bool
+    r: float
 
 
-# What goes on by itself, for simulations that skip.
+class WithHorizon(NamedTuple):
+    """Parameters of rules that are given the horizon."""
+
+    K: int
+    M: int
+    endless: bool
+    horizon: float
 
 
-def _while_good(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """Successes keep any arm."""
-    return 0, FOREVER
-
-
-def _broken(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    """A success ends the failures in a row."""
-    if wins > 0:
-        reg[1] = 0.0
-
-
-def calm_until_settled(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """A run of sqrt(T) successes, counted in reg[1], settles it."""
-    m = math.sqrt(T)
-    return (FOREVER, 0) if reg[1] >= m else (0, math.ceil(m - reg[1]))
-
-
-def absorb_until_settled(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    """Count the run, as long as it is not settled."""
-    if reg[1] < math.sqrt(T):
-        reg[1] += pulls
-
-
-def _calm_m_run(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    return (FOREVER, 0) if reg[3] > 0.0 else (0, math.ceil(math.sqrt(T) - reg[1]) - 1)
-
-
-def _absorb_m_run(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    if reg[3] == 0.0:
-        reg[1] += pulls
-
-
-def calm_until_learned(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """The pull at which sqrt(T) ln T is reached, counted in reg[1], may change the arm."""
-    N = math.sqrt(T) * math.log(T)
-    return (FOREVER, 0) if reg[1] >= N else (0, math.ceil(N - reg[1]) - 1)
-
-
-def _absorb_learning(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    if reg[1] >= math.sqrt(T) * math.log(T):
+def until_failures(state: Failures, slot: int, success: bool, k: float) -> None:
+    """Keep the arm in hand until k failures in a row."""
+    if slot != state.hand:
         return
-    reg[1] += pulls
-    reg[2] += pulls
-    if i == 1 or reg[2] > reg[3]:
-        reg[0] = float(slot)
-        reg[3] = reg[2]
+    state.failures = 0 if success else state.failures + 1
+    if state.failures >= k:
+        state.failures = 0
+        state.up_next = 1
 
 
-class Herschkorn(AutomatonPolicy):
+class FailureRuns(HandPolicy):
+    """Policies that drop an arm after so many failures in a row: successes keep any arm."""
+
+    State = Failures
+
+    @staticmethod
+    def calm(state: Failures, slot: int, p: Parameters) -> tuple[int, int]:
+        """Any number of successes keep the slot."""
+        return 0, FOREVER
+
+    @staticmethod
+    def absorb(state: Failures, slot: int, pulls: int, wins: int, p: Parameters) -> None:
+        """A success ends the failures in a row."""
+        if wins > 0:
+            state.failures = 0
+
+
+class Herschkorn(FailureRuns):
     """The i-th arm until i failures in a row."""
 
     name = "herschkorn"
     title = "Herschkorn et al., non-stationary"
     summary = "the i-th arm until i failures in a row"
-    citation = _HERSCHKORN
+    citation = HERSCHKORN
     endless = True
     own_memory = 1
-    automaton = Automaton("growing", _growing, 2, calm=_while_good, absorb=_broken)
+
+    @staticmethod
+    def observe(state: Failures, slot: int, reward: float, p: Parameters) -> None:
+        """Count failures in a row against the number of arms so far."""
+        until_failures(state, slot, toss(state, slot, reward), state.tried)
 
 
-class FixedRun(AutomatonPolicy):
+class FixedRun(FailureRuns):
     """Every arm until k failures in a row."""
 
     name = "fixed-run"
     title = "Herschkorn et al., stationary"
     summary = "every arm until k failures in a row"
-    citation = _HERSCHKORN
+    citation = HERSCHKORN
     endless = True
     own_memory = 1
-    automaton = Automaton("fixed", _fixed, 2, calm=_while_good, absorb=_broken)
+    Parameters = WithK
     settings: ClassVar[Mapping[str, Setting]] = {"k": whole_setting(1.0, "failures in a row", "k")}
 
+    @staticmethod
+    def observe(state: Failures, slot: int, reward: float, p: WithK) -> None:
+        """Count failures in a row against k."""
+        until_failures(state, slot, toss(state, slot, reward), p.k)
 
-class Robbins(AutomatonPolicy):
+
+class Robbins(FailureRuns):
     """Every arm in turn until r failures in a row."""
 
     name = "robbins"
@@ -242,11 +166,16 @@ class Robbins(AutomatonPolicy):
     summary = "every arm in turn until r failures in a row"
     citation = "Robbins, Proceedings of the National Academy of Sciences 42, 1956"
     own_memory = 1
-    automaton = Automaton("fixed", _fixed, 2, calm=_while_good, absorb=_broken)
+    Parameters = WithR
     settings: ClassVar[Mapping[str, Setting]] = {"r": whole_setting(1.0, "failures in a row", "r")}
 
+    @staticmethod
+    def observe(state: Failures, slot: int, reward: float, p: WithR) -> None:
+        """Count failures in a row against r."""
+        until_failures(state, slot, toss(state, slot, reward), p.r)
 
-class KFailure(AutomatonPolicy):
+
+class KFailure(FailureRuns):
     """Every arm until its k-th failure."""
 
     name = "k-failure"
@@ -255,11 +184,27 @@ class KFailure(AutomatonPolicy):
     citation = BERRY
     endless = True
     own_memory = 1
-    automaton = Automaton("k_failure", _k_failure, 2, calm=_while_good)
+    Parameters = WithK
     settings: ClassVar[Mapping[str, Setting]] = {"k": whole_setting(1.0, "failures of an arm", "k")}
 
+    @staticmethod
+    def observe(state: Failures, slot: int, reward: float, p: WithK) -> None:
+        """Count the arm's failures against k."""
+        success = toss(state, slot, reward)
+        if slot != state.hand:
+            return
+        if not success:
+            state.failures += 1
+        if state.failures >= p.k:
+            state.failures = 0
+            state.up_next = 1
 
-class NonrecallingRun(AutomatonPolicy):
+    @staticmethod
+    def absorb(state: Failures, slot: int, pulls: int, wins: int, p: WithK) -> None:
+        """Successes change nothing."""
+
+
+class NonrecallingRun(HandPolicy):
     """1-failure until a run of sqrt(T) successes, then that arm for ever."""
 
     name = "nonrecalling-run"
@@ -269,13 +214,41 @@ class NonrecallingRun(AutomatonPolicy):
     endless = True
     own_memory = 1
     needs_horizon = True
-    automaton = Automaton(
-        "nonrecalling", _nonrecalling, 2, calm=calm_until_settled, absorb=absorb_until_settled
-    )
+    State = Run
+    Parameters = WithHorizon
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
+    @staticmethod
+    def observe(state: Run, slot: int, reward: float, p: WithHorizon) -> None:
+        """Drop the arm at a failure, unless its run has been long enough."""
+        success = toss(state, slot, reward)
+        if slot != state.hand or state.run >= math.sqrt(p.horizon):
+            return
+        if success:
+            state.run += 1
+        else:
+            state.run = 0
+            state.up_next = 1
 
-class SqrtRun(AutomatonPolicy):
+    @staticmethod
+    def calm(state: Run, slot: int, p: WithHorizon) -> tuple[int, int]:
+        """A run of sqrt(T) successes settles it."""
+        return calm_until_settled(state.run, p)
+
+    @staticmethod
+    def absorb(state: Run, slot: int, pulls: int, wins: int, p: WithHorizon) -> None:
+        """Count the run until it settles."""
+        if state.run < math.sqrt(p.horizon):
+            state.run += pulls
+
+
+def calm_until_settled(run: int, p: WithHorizon) -> tuple[int, int]:
+    """For ever after a run of sqrt(T) successes; before it, the successes that are missing."""
+    m = math.sqrt(p.horizon)
+    return (FOREVER, 0) if run >= m else (0, math.ceil(m - run))
+
+
+class SqrtRun(HandPolicy):
     """1-failure until a run of sqrt(T) successes or sqrt(T) arms, then the longest run for ever."""
 
     name = "sqrt-run"
@@ -285,11 +258,54 @@ class SqrtRun(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton("m_run", _m_run, 4, calm=_calm_m_run, absorb=_absorb_m_run)
+    State = LongestRun
+    Parameters = WithHorizon
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
+    @staticmethod
+    def observe(state: LongestRun, slot: int, reward: float, p: WithHorizon) -> None:
+        """Count the run; at a failure store the arm if its run is the longest, and go on."""
+        success = toss(state, slot, reward)
+        if slot != state.hand or state.settled_on_best:
+            return
+        m = math.sqrt(p.horizon)
+        if success:
+            state.run += 1
+            if state.run >= m:
+                state.best = slot
+                state.settled_on_best = 1
+            return
+        if state.tried == 1 or state.run > state.longest:
+            state.best = slot
+            state.longest = state.run
+        state.run = 0
+        if state.tried >= m:
+            state.settled_on_best = 1
+            state.hand = state.best
+        else:
+            state.hand = 1 - state.best
+            state.up_next = 1
 
-class SqrtLogLearning(AutomatonPolicy):
+    @staticmethod
+    def recommend_arm(state: LongestRun, p: WithHorizon) -> int:
+        """Return the arm with the longest run."""
+        return state.arm[state.best]
+
+    @staticmethod
+    def calm(state: LongestRun, slot: int, p: WithHorizon) -> tuple[int, int]:
+        """For ever once it is settled; before, successes short of the one that settles it."""
+        if state.settled_on_best:
+            return FOREVER, 0
+        return 0, math.ceil(math.sqrt(p.horizon) - state.run) - 1
+
+    @staticmethod
+    def absorb(state: LongestRun, slot: int, pulls: int, wins: int, p: WithHorizon) -> None:
+        """Count the run until it is settled."""
+        if not state.settled_on_best:
+            state.run += pulls
+
+
+class SqrtLogLearning(HandPolicy):
     """1-failure for sqrt(T) ln T pulls, then the arm with the longest run for ever."""
 
     name = "sqrt-log-learning"
@@ -299,7 +315,58 @@ class SqrtLogLearning(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton(
-        "learning", _learning, 4, calm=calm_until_learned, absorb=_absorb_learning
-    )
+    State = Learning
+    Parameters = WithHorizon
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
+
+    @staticmethod
+    def observe(state: Learning, slot: int, reward: float, p: WithHorizon) -> None:
+        """Count the run and the pulls; at their end take the arm with the longest run in hand."""
+        success = toss(state, slot, reward)
+        N = learning_pulls(p)
+        if slot != state.hand or state.learned >= N:
+            return
+        state.learned += 1
+        if success:
+            state.run += 1
+        if state.tried == 1 or state.run > state.longest:
+            state.best = slot
+            state.longest = state.run
+        if state.learned >= N:
+            state.hand = state.best
+        elif not success:
+            state.run = 0
+            state.hand = 1 - state.best
+            state.up_next = 1
+
+    @staticmethod
+    def recommend_arm(state: Learning, p: WithHorizon) -> int:
+        """Return the arm with the longest run."""
+        return state.arm[state.best]
+
+    @staticmethod
+    def calm(state: Learning, slot: int, p: WithHorizon) -> tuple[int, int]:
+        """For ever once it has learned; before, successes short of the last pull of learning."""
+        return calm_until_learned(state.learned, p)
+
+    @staticmethod
+    def absorb(state: Learning, slot: int, pulls: int, wins: int, p: WithHorizon) -> None:
+        """Count the run and the pulls until it has learned."""
+        if state.learned >= learning_pulls(p):
+            return
+        state.learned += pulls
+        state.run += pulls
+        if state.tried == 1 or state.run > state.longest:
+            state.best = slot
+            state.longest = state.run
+
+
+def learning_pulls(p: WithHorizon) -> float:
+    """Return sqrt(T) ln T."""
+    return math.sqrt(p.horizon) * math.log(p.horizon)
+
+
+def calm_until_learned(learned: int, p: WithHorizon) -> tuple[int, int]:
+    """For ever after sqrt(T) ln T pulls; before, successes short of the last of them."""
+    N = learning_pulls(p)
+    return (FOREVER, 0) if learned >= N else (0, math.ceil(N - learned) - 1)

@@ -16,7 +16,8 @@ phase puts every arm in memory in exactly h0 sub-phases, as the paper's lemma on
 Algorithm 2, for endless arms, runs Algorithm 1 anew in rounds of growing length on a pool of
 growing size: see `rounds`.
 
-The simulator compiles these functions as they stand; online, a policy walks the same generator.
+The functions of the place (w, j) serve online and in compiled runs of a record; the lockstep kernels
+walk the generators `schedule` and `rounds`, which are built from them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from handful.core.rng import GOLDEN, MASK, mix
+from handful.core.rng import GOLDEN, MASK, as_word, mix
 
 ENDLESS = 2**62
 """The budget of the only sub-phase when all arms fit in memory."""
@@ -44,13 +45,27 @@ class SubPhase(NamedTuple):
 def schedule(K: int, M: int, w: int = 1, j: int = 1) -> Iterator[SubPhase]:
     """All sub-phases in order, from sub-phase j of phase w on."""
     h0 = sub_phases(K, M)
-    b = ENDLESS if M >= K else M * (M + 2) << (w - 1)
     while True:
+        b = budget(K, M, w)
         while j <= h0:
-            lo = (j - 1) * (M - 1)
-            yield SubPhase(w, j, b, lo, min(lo + M - 1, K - 1))
+            yield SubPhase(w, j, b, first_rank(M, j), last_rank(K, M, j))
             j += 1
-        w, j, b = w + 1, 1, 2 * b
+        w, j = w + 1, 1
+
+
+def budget(K: int, M: int, w: int) -> int:
+    """Return b_w, the pulls of a sub-phase of phase w."""
+    return ENDLESS if M >= K else M * (M + 2) << (w - 1)
+
+
+def first_rank(M: int, j: int) -> int:
+    """Return the rank of the first challenger of sub-phase j."""
+    return (j - 1) * (M - 1)
+
+
+def last_rank(K: int, M: int, j: int) -> int:
+    """Return the rank after that of the last challenger of sub-phase j."""
+    return min(first_rank(M, j) + M - 1, K - 1)
 
 
 def sub_phases(K: int, M: int) -> int:
@@ -83,25 +98,40 @@ class Round(NamedTuple):
 
 
 def rounds(K: int, B: float, alpha: float, r: int = 1) -> Iterator[Round]:
-    """All rounds from round r on: t_r = 2^r B, n_r = ceil(t_r^alpha).
+    """All rounds from round r on.
 
-    The pool only grows: round r works on the arms 0 .. n_r - 1 of the reservoir, which it can name
-    by index. A finite set (B = 0) is one endless round on all K arms.
+    A finite set (B = 0) is one endless round on all K arms.
     """
     while True:
         if B == 0.0:
             yield Round(1, ENDLESS, K)
         else:
-            t = math.ldexp(B, r)
-            yield Round(r, int(t), math.ceil(t**alpha))
+            yield Round(r, round_pulls(B, r), pool(B, alpha, r))
         r += 1
 
 
+def round_pulls(B: float, r: int) -> int:
+    """Return t_r = 2^r B, the pulls of round r, at most `ENDLESS`."""
+    return int(min(B * 2.0**r, float(ENDLESS)))
+
+
+def pool(B: float, alpha: float, r: int) -> int:
+    """Return n_r = ceil(t_r^alpha), the size of the pool in round r.
+
+    The pool only grows: round r works on the arms 0 .. n_r - 1 of the reservoir, which it can name
+    by index.
+    """
+    return math.ceil(min((B * 2.0**r) ** alpha, float(ENDLESS)))
+
+
 def first_horizon(M: int, alpha: float) -> float:
-    """B = (M^2 (M+2))^(1/(1-alpha)) of Algorithm 2."""
-    return float((M * M * (M + 2)) ** (1.0 / (1.0 - alpha)))
+    """Return B = (M^2 (M+2))^(1/(1-alpha)) of Algorithm 2; infinite beyond what a double holds."""
+    try:
+        return float((M * M * (M + 2)) ** (1.0 / (1.0 - alpha)))
+    except OverflowError:
+        return math.inf
 
 
 def round_key(key: int, r: int) -> int:
     """The key of the shuffle of a round: each round shuffles its pool anew."""
-    return key if r == 1 else mix((key + r * GOLDEN) & MASK)
+    return key if r == 1 else mix((key + as_word(r) * GOLDEN) & MASK)

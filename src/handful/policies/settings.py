@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from handful.errors import SettingError, UnknownNameError
+from handful.errors import SettingError, UnknownNameError, whole_number
 
 if TYPE_CHECKING:
     from handful.policies.base import Policy
@@ -69,3 +69,18 @@ def check_rescale(rescale: tuple[float, float] | None) -> tuple[float, float] | 
     if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi and math.isfinite(hi - lo)):
         raise SettingError(f"rescale={rescale!r}: give two finite numbers with lo < hi")
     return lo, hi
+
+
+def check_memory(memory: Any) -> int:
+    """The memory bound M as the user gave it, or an error that says why not."""
+    if memory is None:
+        raise SettingError("memory is missing: give memory=M, how many arms may have statistics")
+    capacity = whole_number("memory", memory)
+    if capacity < 2:
+        raise SettingError(
+            f"memory={memory} cannot compare arms: give memory >= 2 "
+            "(the incumbent and at least one challenger)"
+        )
+    if capacity >= 2**32:
+        raise SettingError(f"memory={memory} is not a handful: give memory < 2^32")
+    return capacity

@@ -4,7 +4,7 @@ They plan for T pulls on K arms, look at every arm in one or more passes, then c
 pulls of mean m for an arm, its confidence interval is m +- r, r = sqrt(c ln T / n); the constants
 of the papers are those that their proofs need, and c = 0.5 is what is used in practice.
 
-**single-pass.** Every arm (T/K)^(2/3) times; the one with the best mean so far is kept, and pulled
+**single-pass.** Every arm (T/K)^(2/3) times; the one with the best mean so far is stored, and pulled
 for ever after. Maiti, Patil and Khan, "Multi-armed bandits with bounded arm-memory: near-optimal
 guarantees for best-arm identification and regret minimization", NeurIPS 2021.
 
@@ -34,12 +34,14 @@ instance: every pass pays again for arms that are plainly worse.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
-from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.core.state import Float, Int, Slot, Small, credit
+from handful.errors import StateError
+from handful.policies.hand import FOREVER, HandPolicy, HandState, RetainingPolicy, check_hand
+from handful.policies.runs import WithHorizon
 from handful.policies.settings import PLANNED, Setting, whole_setting
-from handful.rules.base import as_given
 
 PASSES = whole_setting(3.0, "passes over the arms", "B")
 RADIUS = Setting(
@@ -47,181 +49,100 @@ RADIUS = Setting(
 )
 
 
+class Stream(HandState):
+    """The stored arm that is the best so far, and whether the passes are over."""
+
+    best: Slot
+    over: Small
+
+
+class Duel(Stream):
+    """A stream in which the best arm meets the others one by one."""
+
+    seen: Int
+    """The last arm that has had a reward, by its number in the order."""
+
+
+class Game(Stream):
+    """A king, its budget, and the level in which it defends itself."""
+
+    budget: Float
+    level: Int
+    """From 0."""
+    tosses: Int
+    """In this level, of both."""
+    lead: Float
+    """The king's rewards in this level less the other's."""
+
+
+class Passes(NamedTuple):
+    """Parameters: passes, confidence radius, horizon."""
+
+    K: int
+    M: int
+    endless: bool
+    passes: float
+    c: float
+    horizon: float
+
+
 def fair_share(T: float, K: int) -> float:
-    """(T/K)^(2/3): what a pass that decides all may spend on each arm."""
+    """Return (T/K)^(2/3): what a pass that decides all may spend on each arm."""
     return float(math.ceil(math.pow(max(1.0, T / K), 2.0 / 3.0)))
 
 
-def _single_pass(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: slot of the best, whether the pass is over."""
-    if reg[1] > 0.0 or n[slot] < fair_share(T, K):
-        return slot, KEEP
-    if s[slot] / n[slot] > s[int(reg[0])] / n[int(reg[0])]:
-        reg[0] = float(slot)
-    best = int(reg[0])
-    if i < K:
-        return 1 - best, NEXT
-    reg[1] = 1.0
-    return best, KEEP
-
-
-def _calm_single_pass(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    if reg[1] > 0.0:
-        return FOREVER, FOREVER
-    left = int(max(0.0, fair_share(T, K) - n[slot] - 1.0))
-    return left, left
-
-
 def pulls_of_pass(p: float, B: float, T: float, K: int) -> float:
-    """b_p of MPSE."""
-    beta = 2.0 ** (B - p) * (2.0**p - 1.0) / (2.0 ** (B + 1.0) - 1.0)
+    """Return b_p of MPSE."""
+    beta = (1.0 - 2.0**-p) / (2.0 - 2.0**-B)
     return math.pow(max(1.0, T * B / K), 2.0 * beta)
 
 
-def _mpse(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: the champion's slot, the arm that came up last, whether all passes are over."""
-    champion = int(reg[0])
-    if reg[2] > 0.0:
-        return champion, KEEP
-    came = i > reg[1]
-    reg[1] = i
-    passes, c = p[0], p[1]
-    if not (came and slot == champion):  # not the champion itself that came by
-        x, y = 1 - champion, champion
-        m0, m1 = s[y] / n[y], s[x] / n[x]
-        r0, r1 = math.sqrt(c * math.log(T) / n[y]), math.sqrt(c * math.log(T) / n[x])
-        apart = m1 + r1 < m0 - r0 or m0 + r0 < m1 - r1
-        lap = 1.0 + (i - 1) // K
-        if not apart and min(n[x], n[y]) < pulls_of_pass(lap, passes, T, K):
-            return (x if n[x] <= n[y] else y), KEEP
-        if m1 > m0:
-            champion = x
-            reg[0] = float(x)
-    if i < passes * K:
-        return 1 - champion, NEXT
-    reg[2] = 1.0
-    return champion, KEEP
-
-
-def _calm_when_over(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    return (FOREVER, FOREVER) if reg[2] > 0.0 else (0, 0)
-
-
 def budget_of_pass(p: float, B: float, T: float, K: int) -> float:
-    """N_p/(K B) of MBSE: N_p = T^(e (1 + 1/2 + ... + 1/2^(p-1))), e = 2^B / (2^(B+1) - 1)."""
-    power = 2.0**B / (2.0 ** (B + 1.0) - 1.0) * (2.0 - 2.0 ** (1.0 - p))
+    """Return N_p/(K B) of MBSE: N_p = T^(e (1 + 1/2 + ... + 1/2^(p-1))), e = 1/(2 - 2^-B)."""
+    power = (2.0 - 2.0 ** (1.0 - p)) / (2.0 - 2.0**-B)
     return math.pow(T, power) / (K * B)
 
 
-def _mbse(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: slot of the highest mean, slots in use, whether all passes are over."""
-    reg[1] = max(reg[1], slot + 1.0)
-    used = int(reg[1])
-    passes, c, M = p[0], p[1], int(p[-1])
-    if reg[2] > 0.0:
-        return int(reg[0]), KEEP
-    if used < M and i < K:
-        return used, NEXT
-    best = worst = 0
-    bar = -math.inf  # the highest lower end of an interval
-    for j in range(used):
-        if s[j] / n[j] > s[best] / n[best]:
-            best = j
-        if s[j] / n[j] < s[worst] / n[worst]:
-            worst = j
-        bar = max(bar, s[j] / n[j] - math.sqrt(c * math.log(T) / n[j]))
-    reg[0] = float(best)
-    gone = least = -1
-    for j in range(used):
-        if s[j] / n[j] + math.sqrt(c * math.log(T) / n[j]) < bar:
-            gone = j
-        elif least < 0 or n[j] < n[least]:
-            least = j
-    enough = n[least] >= budget_of_pass(1.0 + (i - 1) // K, passes, T, K)
-    if i < passes * K:
-        if gone >= 0:
-            return gone, NEXT
-        if enough:
-            return worst, NEXT
-    elif enough:
-        reg[2] = 1.0
-        return best, KEEP
-    return least, KEEP
+def mean_of(state: HandState, slot: int) -> float:
+    """Return the mean of the arm in a slot."""
+    return state.sums[slot] / state.pulls[slot]
 
 
-def _game_of_coins(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: the king's slot, its budget, the level from 0, tosses in it, the king's lead, over."""
-    king = int(reg[0])
-    if reg[5] > 0.0:
-        return king, KEEP
-    if i > 1:
-        if reg[2] == 0.0 and reg[3] == 0.0:  # a newcomer brings 2 N, and the first level costs N
-            reg[1] += fair_share(T, K)
-        reg[3] += 1.0
-        reg[4] += reward if slot == king else -reward
-        tosses = fair_share(T, K) * 2.0 ** reg[2]
-        if reg[3] < 2.0 * tosses:
-            return (1 - king if reg[3] < tosses else king), KEEP
-        reg[3] = 0.0
-        lead = reg[4]
-        reg[4] = 0.0
-        if lead < 0.0:
-            if reg[1] >= 2.0 * tosses:
-                reg[1] -= 2.0 * tosses
-                reg[2] += 1.0
-                return 1 - king, KEEP
-            king = 1 - king
-            reg[0] = float(king)
-            reg[1] = 0.0
-        reg[2] = 0.0
-    if i < K:
-        return 1 - king, NEXT
-    reg[5] = 1.0
-    return king, KEEP
+def radius_of(state: HandState, slot: int, p: Passes) -> float:
+    """Return half the width of the confidence interval of the arm in a slot."""
+    return math.sqrt(p.c * math.log(p.horizon) / state.pulls[slot])
 
 
-def _calm_game(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    if reg[5] > 0.0:
-        return FOREVER, FOREVER
-    if i == 1 or (reg[2] == 0.0 and reg[3] == 0.0):
-        return 0, 0
-    tosses = fair_share(T, K) * 2.0 ** reg[2]
-    end = 2.0 * tosses if slot == int(reg[0]) else tosses
-    left = int(max(0.0, end - reg[3] - 1.0))
-    return left, left
+def calm_when_over(state: Stream, slot: int, p: Any) -> tuple[int, int]:
+    """For ever once the passes are over."""
+    return (FOREVER, FOREVER) if state.over else (0, 0)
 
 
-def _absorb_game(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    if reg[5] == 0.0:
-        reg[3] += pulls
-        reg[4] += wins if slot == int(reg[0]) else -wins
+def check_stream(state: Stream, p: Any) -> None:
+    """Refuse a stored arm that is not in memory."""
+    check_hand(state, p)
+    if state.best >= state.held or state.over > 1:
+        raise StateError("the saved policy has stored an arm that its memory does not have")
 
 
-class SinglePass(AutomatonPolicy):
+class StoresBest(HandPolicy):
+    """What the policies of this file share: the stored arm is recommended."""
+
+    needs_horizon = True
+    trials = False
+
+    @staticmethod
+    def recommend_arm(state: Any, p: Any) -> int:
+        """Return the stored arm."""
+        return state.arm[state.best]  # type: ignore[no-any-return]
+
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Refuse a stored arm that is not in memory."""
+        check_stream(state, p)
+
+
+class SinglePass(StoresBest):
     """Uniform exploration in one pass, then the best mean for ever."""
 
     name = "single-pass"
@@ -229,12 +150,35 @@ class SinglePass(AutomatonPolicy):
     summary = "every arm (T/K)^(2/3) times in one pass, then the one with the best mean"
     citation = "Maiti, Patil and Khan, NeurIPS 2021"
     own_memory = 2
-    needs_horizon = True
-    automaton = Automaton("single_pass", _single_pass, 2, credit=as_given, calm=_calm_single_pass)
+    State = Stream
+    Parameters = WithHorizon
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
+    @staticmethod
+    def observe(state: Stream, slot: int, reward: float, p: WithHorizon) -> None:
+        """Pull an arm its fair share, then compare it with the best so far."""
+        credit(state, slot, reward)
+        if slot != state.hand or state.over or state.pulls[slot] < fair_share(p.horizon, p.K):
+            return
+        if mean_of(state, slot) > mean_of(state, state.best):
+            state.best = slot
+        if state.tried < p.K:
+            state.hand = 1 - state.best
+            state.up_next = 1
+        else:
+            state.hand = state.best
+            state.over = 1
 
-class MPSE(AutomatonPolicy):
+    @staticmethod
+    def calm(state: Stream, slot: int, p: WithHorizon) -> tuple[int, int]:
+        """Until the arm has had its fair share; for ever once the pass is over."""
+        if state.over:
+            return FOREVER, FOREVER
+        left = int(max(0.0, fair_share(p.horizon, p.K) - state.pulls[slot] - 1.0))
+        return left, left
+
+
+class MPSE(StoresBest, RetainingPolicy):
     """Multi-pass successive elimination: a champion meets every arm in each of B passes."""
 
     name = "mpse"
@@ -242,28 +186,96 @@ class MPSE(AutomatonPolicy):
     summary = "a champion against every arm, in B passes of growing length"
     citation = "Li, Zhang, Wang and Li, 2023"
     own_memory = 2
-    needs_horizon = True
-    automaton = Automaton("mpse", _mpse, 3, credit=as_given, keeps_held=True, calm=_calm_when_over)
+    State = Duel
+    Parameters = Passes
     settings: ClassVar[Mapping[str, Setting]] = {
         "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
     }  # fmt: skip
+    propose = RetainingPolicy.propose
+    calm = staticmethod(calm_when_over)
+
+    @staticmethod
+    def observe(state: Duel, slot: int, reward: float, p: Passes) -> None:
+        """Pull the less pulled of the two until they part or the pass allows no more."""
+        credit(state, slot, reward)
+        if slot != state.hand or state.over:
+            return
+        came = state.tried > state.seen
+        state.seen = state.tried
+        # The champion itself may come up: then there is nobody to compare it with.
+        if not (came and slot == state.best):
+            x, y = 1 - state.best, state.best
+            m0, m1 = mean_of(state, y), mean_of(state, x)
+            r0, r1 = radius_of(state, y, p), radius_of(state, x, p)
+            apart = m1 + r1 < m0 - r0 or m0 + r0 < m1 - r1
+            lap = 1.0 + (state.tried - 1) // p.K
+            fewer = min(state.pulls[x], state.pulls[y])
+            if not apart and fewer < pulls_of_pass(lap, p.passes, p.horizon, p.K):
+                state.hand = x if state.pulls[x] <= state.pulls[y] else y
+                return
+            if m1 > m0:
+                state.best = x
+        if state.tried < p.passes * p.K:
+            state.hand = 1 - state.best
+            state.up_next = 1
+        else:
+            state.hand = state.best
+            state.over = 1
 
 
-class MBSE(AutomatonPolicy):
+class MBSE(StoresBest, RetainingPolicy):
     """Elimination among the M arms in memory, in B passes over the stream."""
 
     name = "mbse"
     title = "MBSE"
     summary = "elimination among the arms in memory, in B passes of growing length"
     citation = "Agarwal, Khanna and Patil, COLT 2022"
-    needs_horizon = True
-    automaton = Automaton("mbse", _mbse, 3, credit=as_given, keeps_held=True, calm=_calm_when_over)
+    State = Stream
+    Parameters = Passes
     settings: ClassVar[Mapping[str, Setting]] = {
         "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
     }  # fmt: skip
+    propose = RetainingPolicy.propose
+    calm = staticmethod(calm_when_over)
+
+    @staticmethod
+    def observe(state: Stream, slot: int, reward: float, p: Passes) -> None:
+        """Fill memory; then pull the least pulled, and let the next arm in where one is out."""
+        credit(state, slot, reward)
+        if slot != state.hand or state.over:
+            return
+        if state.held < p.M and state.tried < p.K:
+            state.hand = state.held
+            state.up_next = 1
+            return
+        best = worst = 0
+        bar = -math.inf  # the highest lower end of an interval
+        for j in range(state.held):
+            if mean_of(state, j) > mean_of(state, best):
+                best = j
+            if mean_of(state, j) < mean_of(state, worst):
+                worst = j
+            bar = max(bar, mean_of(state, j) - radius_of(state, j, p))
+        state.best = best
+        gone = least = -1
+        for j in range(state.held):
+            if mean_of(state, j) + radius_of(state, j, p) < bar:
+                gone = j
+            elif least < 0 or state.pulls[j] < state.pulls[least]:
+                least = j
+        lap = 1.0 + (state.tried - 1) // p.K
+        enough = state.pulls[least] >= budget_of_pass(lap, p.passes, p.horizon, p.K)
+        if state.tried < p.passes * p.K and (gone >= 0 or enough):
+            state.hand = gone if gone >= 0 else worst
+            state.up_next = 1
+        elif state.tried >= p.passes * p.K and enough:
+            state.hand = best
+            state.over = 1
+        else:
+            state.hand = least
 
 
-class GameOfCoins(AutomatonPolicy):
+class GameOfCoins(StoresBest):
     """A king with a budget defends itself against each arm of one pass, in levels."""
 
     name = "game-of-coins"
@@ -271,9 +283,70 @@ class GameOfCoins(AutomatonPolicy):
     summary = "a king with a budget defends itself against every arm, in one pass"
     citation = "Assadi and Wang, STOC 2020"
     own_memory = 2
-    needs_horizon = True
-    automaton = Automaton(
-        "game_of_coins", _game_of_coins, 6,
-        credit=as_given, calm=_calm_game, absorb=_absorb_game,
-    )  # fmt: skip
+    State = Game
+    Parameters = WithHorizon
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
+
+    @staticmethod
+    def observe(state: Game, slot: int, reward: float, p: WithHorizon) -> None:
+        """Toss both in turn; at the end of a level the king wins, pays for the next, or falls."""
+        credit(state, slot, reward)
+        if slot != state.hand or state.over:
+            return
+        king = state.best
+        if state.tried > 1:
+            share = fair_share(p.horizon, p.K)
+            if state.level == 0 and state.tosses == 0:
+                # A newcomer brings 2 N, and the first level costs N.
+                state.budget += share
+            state.tosses += 1
+            state.lead += reward if slot == king else -reward
+            needed = share * 2.0**state.level
+            if state.tosses < 2.0 * needed:
+                state.hand = 1 - king if state.tosses < needed else king
+                return
+            state.tosses = 0
+            lead = state.lead
+            state.lead = 0.0
+            if lead < 0.0:
+                if state.budget >= 2.0 * needed:
+                    state.budget -= 2.0 * needed
+                    state.level += 1
+                    state.hand = 1 - king
+                    return
+                king = 1 - king
+                state.best = king
+                state.budget = 0.0
+            state.level = 0
+        if state.tried < p.K:
+            state.hand = 1 - king
+            state.up_next = 1
+        else:
+            state.hand = king
+            state.over = 1
+
+    @staticmethod
+    def calm(state: Game, slot: int, p: WithHorizon) -> tuple[int, int]:
+        """Until the tosses of this arm in the level are done; for ever once the pass is over."""
+        if state.over:
+            return FOREVER, FOREVER
+        if state.tried == 1 or (state.level == 0 and state.tosses == 0):
+            return 0, 0
+        needed = fair_share(p.horizon, p.K) * 2.0**state.level
+        end = 2.0 * needed if slot == state.best else needed
+        left = int(max(0.0, end - state.tosses - 1.0))
+        return left, left
+
+    @staticmethod
+    def absorb(state: Game, slot: int, pulls: int, wins: int, p: WithHorizon) -> None:
+        """Count tosses and the lead."""
+        if not state.over:
+            state.tosses += pulls
+            state.lead += wins if slot == state.best else -wins
+
+    @staticmethod
+    def check(state: Game, p: WithHorizon) -> None:
+        """Refuse a level that no budget pays for."""
+        check_stream(state, p)
+        if not (0 <= state.level <= 64 and 0 <= state.tosses <= state.clock):
+            raise StateError(f"the saved policy cannot be in level {state.level}")

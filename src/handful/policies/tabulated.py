@@ -2,8 +2,8 @@
 
 The paper on bounded arm memory (arXiv 1901.08387, Table 1) gives the sqrt(T)-run and the
 sqrt(T) ln T-learning policies far more regret than their definitions do (those are `sqrt-run` and
-`sqrt-log-learning`, in `runs.py`). Its numbers come out when only the last two arms are kept, where
-the rules recall the arm with the longest run of all:
+`sqrt-log-learning`, in `runs.py`). Its numbers come out when only the last two arms are stored,
+where the rules recall the arm with the longest run of all:
 
     sqrt-run-tabulated  1-failure until a run of sqrt(T) successes, then that arm for ever; after
                         sqrt(T) arms for ever the better of the last two, by their true means
@@ -12,8 +12,8 @@ the rules recall the arm with the longest run of all:
 
 This is our reading of the table, by simulation; the paper does not say so. In the first, the one of
 the last two with the longer run would have a regret on I1 beyond the table's by more than two and
-a half of its standard errors. In the second, which arm wins a tie is not to be told from the table.
-The first looks at true means, so it works in simulations only. The rules themselves are from Berry,
+a half of its standard errors. In the second, the table does not show which arm wins a tie. The
+first depends on true means, so it works in simulations only. The rules themselves are from Berry,
 Chen, Zame, Heath and Shepp, "Bandit problems with infinitely many arms", Annals of Statistics 25,
 1997.
 """
@@ -21,70 +21,35 @@ Chen, Zame, Heath and Shepp, "Bandit problems with infinitely many arms", Annals
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
-from handful.policies.automaton import KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.core.state import Float, Floats, Int
+from handful.policies.hand import HandPolicy, HandState, toss
 from handful.policies.runs import (
     BERRY,
-    absorb_until_settled,
+    WithHorizon,
     calm_until_learned,
     calm_until_settled,
+    learning_pulls,
 )
 from handful.policies.settings import PLANNED, Setting
 
 
-def _m_run_of_two(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched, run of successes, m or more: settled; the true means of the two slots."""
-    m = math.sqrt(T)
-    if reg[1] >= m:
-        return slot, KEEP
-    if reward > 0.0:
-        reg[1] += 1.0
-        return slot, KEEP
-    if i < m:
-        reg[0] = 1.0 - slot
-        reg[1] = 0.0
-        return 1 - slot, NEXT
-    if i > 1 and reg[3 - slot] > reg[2 + slot]:
-        slot = 1 - slot
-    reg[0] = float(slot)
-    reg[1] = m
-    return slot, KEEP
+class LastTwo(HandState):
+    """The last two arms, and the run of successes of the one in hand; sqrt(T) once settled."""
+
+    run: Float
+    true_mean: Floats
 
 
-def _learning_of_two(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched, pulls."""
-    N = math.sqrt(T) * math.log(T)
-    if reg[1] >= N:
-        return slot, KEEP
-    reg[1] += 1.0
-    if reg[1] >= N:
-        if i > 1 and s[1 - slot] > s[slot]:
-            slot = 1 - slot
-        reg[0] = float(slot)
-        return slot, KEEP
-    if reward > 0.0:
-        return slot, KEEP
-    reg[0] = 1.0 - slot
-    return 1 - slot, NEXT
+class LastTwoLearning(HandState):
+    """The last two arms, and the pulls of the first part."""
+
+    learned: Int
 
 
-def _absorb_learning_of_two(
-    slot: int, pulls: int, wins: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> None:  # fmt: skip
-    if reg[1] < math.sqrt(T) * math.log(T):
-        reg[1] += pulls
-
-
-class SqrtRunTabulated(AutomatonPolicy):
+class SqrtRunTabulated(HandPolicy):
     """1-failure until a run of sqrt(T) successes or sqrt(T) arms, then the better of the last two.
 
     The better by true mean, so for simulations only.
@@ -97,14 +62,43 @@ class SqrtRunTabulated(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton(
-        "m_run_of_two", _m_run_of_two, 4, clairvoyant=True,
-        calm=calm_until_settled, absorb=absorb_until_settled,
-    )  # fmt: skip
+    clairvoyant = True
+    State = LastTwo
+    Parameters = WithHorizon
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
+    @staticmethod
+    def observe(state: LastTwo, slot: int, reward: float, p: WithHorizon) -> None:
+        """Count the run; at a failure take the next arm, or at last the better of the two."""
+        success = toss(state, slot, reward)
+        m = math.sqrt(p.horizon)
+        if slot != state.hand or state.run >= m:
+            return
+        if success:
+            state.run += 1.0
+        elif state.tried < m:
+            state.hand = 1 - slot
+            state.run = 0.0
+            state.up_next = 1
+        else:
+            if state.tried > 1 and state.true_mean[1 - slot] > state.true_mean[slot]:
+                slot = 1 - slot
+            state.hand = slot
+            state.run = m
 
-class SqrtLogTabulated(AutomatonPolicy):
+    @staticmethod
+    def calm(state: LastTwo, slot: int, p: WithHorizon) -> tuple[int, int]:
+        """A run of sqrt(T) successes settles it."""
+        return calm_until_settled(state.run, p)
+
+    @staticmethod
+    def absorb(state: LastTwo, slot: int, pulls: int, wins: int, p: WithHorizon) -> None:
+        """Count the run until it settles."""
+        if state.run < math.sqrt(p.horizon):
+            state.run += pulls
+
+
+class SqrtLogTabulated(HandPolicy):
     """1-failure for sqrt(T) ln T pulls, then the one of the last two arms with more wins."""
 
     name = "sqrt-log-tabulated"
@@ -114,8 +108,33 @@ class SqrtLogTabulated(AutomatonPolicy):
     endless = True
     own_memory = 2
     needs_horizon = True
-    automaton = Automaton(
-        "learning_of_two", _learning_of_two, 2,
-        calm=calm_until_learned, absorb=_absorb_learning_of_two,
-    )  # fmt: skip
+    State = LastTwoLearning
+    Parameters = WithHorizon
     settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
+
+    @staticmethod
+    def observe(state: LastTwoLearning, slot: int, reward: float, p: WithHorizon) -> None:
+        """Count pulls; at a failure take the next arm, at last the one with more wins."""
+        success = toss(state, slot, reward)
+        N = learning_pulls(p)
+        if slot != state.hand or state.learned >= N:
+            return
+        state.learned += 1
+        if state.learned >= N:
+            if state.tried > 1 and state.sums[1 - slot] > state.sums[slot]:
+                slot = 1 - slot
+            state.hand = slot
+        elif not success:
+            state.hand = 1 - slot
+            state.up_next = 1
+
+    @staticmethod
+    def calm(state: LastTwoLearning, slot: int, p: WithHorizon) -> tuple[int, int]:
+        """For ever once it has learned; before, successes short of the last pull of learning."""
+        return calm_until_learned(state.learned, p)
+
+    @staticmethod
+    def absorb(state: LastTwoLearning, slot: int, pulls: int, wins: int, p: WithHorizon) -> None:
+        """Count the pulls until it has learned."""
+        if state.learned < learning_pulls(p):
+            state.learned += pulls

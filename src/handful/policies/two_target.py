@@ -9,61 +9,69 @@ NeurIPS 2013. One arm is in hand; T pulls are planned, and the best arms are sur
     the next arm    at its first failure, with fewer than l1 successes
                     at its m-th failure, with fewer than l2
 
-Of the paper's endless instances, I1 has a = 3/8 and b = 2, I2 has a = b = 1; in I3 and I4 no arm is
-sure to succeed, so none ever reaches the second target.
+Of the paper's infinite-armed instances, I1 has a = 3/8 and b = 2, I2 has a = b = 1; in I3 and I4 no
+arm is sure to succeed, so none ever reaches the second target.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
-from handful.policies.automaton import FOREVER, KEEP, NEXT, Automaton, AutomatonPolicy, Registers
+from handful.policies.hand import FOREVER, HandPolicy, HandState, toss
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
 
+class Targets(NamedTuple):
+    """Parameters: the tail of the distribution of means, the second failure, the horizon."""
+
+    K: int
+    M: int
+    endless: bool
+    a: float
+    b: float
+    m: float
+    horizon: float
+
+
 def targets(T: float, a: float, b: float, m: float) -> tuple[float, float]:
-    """Both targets."""
+    """Return both targets."""
     x = a * T / (b + 1.0)
     return math.floor(x ** (1.0 / (b + 2.0))), math.floor(m * x ** (1.0 / (b + 1.0)))
 
 
-def _step(
-    slot: int, reward: float, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """reg: vouched."""
-    if reward == 0.0:
-        first, second = targets(T, p[0], p[1], p[2])
-        failures = n[slot] - s[slot]
-        if (failures == 1.0 and s[slot] < first) or (failures == p[2] and s[slot] < second):
-            return slot, NEXT
-    return slot, KEEP
-
-
-def _calm(
-    slot: int, i: int, K: int, n: Sequence[int], s: Sequence[float],
-    reg: Registers, T: float, p: Sequence[float],
-) -> tuple[int, int]:  # fmt: skip
-    """For ever past both targets; otherwise successes."""
-    return (FOREVER if n[slot] - s[slot] >= p[2] else 0), FOREVER
-
-
-class TwoTarget(AutomatonPolicy):
+class TwoTarget(HandPolicy):
     """Two targets for the successes before the first and the m-th failure of an arm."""
 
     name = "two-target"
     title = "Two-target"
-    summary = "the next arm at a failure before its targets; needs the law of the best arms"
+    summary = "the next arm at a failure before its targets; needs the tail of the best means"
     citation = "Bonald and Proutiere, NeurIPS 2013"
     endless = True
     own_memory = 1
     needs_horizon = True
-    automaton = Automaton("two_target", _step, 1, calm=_calm)
+    Parameters = Targets
     settings: ClassVar[Mapping[str, Setting]] = {
         "a": Setting(1.0, "P(mean > 1 - x) ~ a x^b", lambda a: 0.0 < a <= 1e9, "a number a > 0"),
         "b": Setting(1.0, "P(mean > 1 - x) ~ a x^b", lambda b: 0.0 < b <= 1e3, "a number b > 0"),
         "m": whole_setting(5.0, "failures at which the second target is asked for", "m"),
         "horizon": PLANNED,
     }
+
+    @staticmethod
+    def observe(state: HandState, slot: int, reward: float, p: Targets) -> None:
+        """Take the next arm at a failure that comes before its target."""
+        success = toss(state, slot, reward)
+        if success or slot != state.hand:
+            return
+        first, second = targets(p.horizon, p.a, p.b, p.m)
+        successes = state.sums[slot]
+        failures = state.pulls[slot] - successes
+        if (failures == 1.0 and successes < first) or (failures == p.m and successes < second):
+            state.up_next = 1
+
+    @staticmethod
+    def calm(state: HandState, slot: int, p: Targets) -> tuple[int, int]:
+        """For ever past both targets; otherwise successes keep the slot."""
+        return (FOREVER if state.pulls[slot] - state.sums[slot] >= p.m else 0), FOREVER

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from handful.policies.bounded import ALPHA, ETA, HORIZON
 from handful.policies.modern import IMED_BY, KL_UCB_BY, KL_UCBPP_BY, MOSS_ANYTIME_BY, UCB_V_BY
-from handful.policies.phased import PhasedPolicy
+from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.settings import Setting
 from handful.rules import IMED, KL_UCB, KL_UCBPP, MOSS, MOSS_ANYTIME, THOMPSON, UCB1, UCB_V
 
@@ -119,19 +119,18 @@ class UCBVPolicy(PhasedPolicy):
     rule = UCB_V
 
 
-class QRM2(PhasedPolicy):
+class QRM2(PooledPolicy):
     """QRM2: rounds of MOSS on a growing pool, statistics of all of it."""
 
     name = "qrm2"
     title = "QRM2"
     summary = "rounds of MOSS on a growing pool of endless arms"
     citation = "Roy Chaudhuri and Kalyanakrishnan, UAI 2018"
-    endless = True
     unbounded = True
     rule = MOSS
     settings: ClassVar[Mapping[str, Setting]] = {"alpha": ALPHA}
 
     @classmethod
-    def round_shape(cls, memory: int, settings: dict[str, float]) -> tuple[float, float]:
-        """Rounds of 2^r pulls."""
-        return 1.0, settings["alpha"]
+    def round_shape(cls, memory: int, values: dict[str, float]) -> tuple[float, float]:
+        """Return the shape of rounds of 2^r pulls."""
+        return 1.0, values["alpha"]

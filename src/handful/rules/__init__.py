@@ -1,17 +1,16 @@
-"""Allocation rules (which arm in memory to pull) and recommendations (which one to vouch for).
+"""Allocation rules: which arm in memory to pull. One file a rule.
 
-One file a rule; `base.py` says what a rule is and how to write one's own.
+`base.py` says what a rule is and how to write one.
 """
 
 from __future__ import annotations
 
-from handful.rules.base import BonusRule, DrawRule, IndexRule, LeaderRule, Rule, choose
+from handful.rules.base import Moment, Rule, chooser
 from handful.rules.imed import IMED
 from handful.rules.kl_ucb import KL_UCB
 from handful.rules.kl_ucbpp import KL_UCBPP
 from handful.rules.moss import MOSS
 from handful.rules.moss_anytime import MOSS_ANYTIME
-from handful.rules.recommend import most_played
 from handful.rules.thompson import THOMPSON
 from handful.rules.ucb1 import UCB1
 from handful.rules.ucb_v import UCB_V
@@ -25,11 +24,7 @@ __all__ = [
     "THOMPSON",
     "UCB1",
     "UCB_V",
-    "BonusRule",
-    "DrawRule",
-    "IndexRule",
-    "LeaderRule",
+    "Moment",
     "Rule",
-    "choose",
-    "most_played",
+    "chooser",
 ]

@@ -1,160 +1,193 @@
 """What an allocation rule is: a score for each arm in memory; the arm with the highest is pulled.
 
-A score is a pure function of numbers, with the paper's symbols:
+    score(n, s, now) -> float
 
-    n    pulls of the arm since it entered memory
-    s    sum of its rewards
-    t    pulls of all arms in memory
-    b    the sub-phase's budget of pulls
-    m    how many arms are in memory
-    eta  the policy's setting of that name, 1 if it has none
-    rng  the policy's generator, for rules that draw: `handful.core.rng.uniform(rng)`
+n is the number of pulls of the arm since it entered memory, s the sum of its rewards, and `now`
+what holds for all arms at the time (`Moment`). The simulator compiles the same function with Numba:
+it may use `math`, `handful.core.rng` and arithmetic, and nothing else.
 
-`BonusRule` is for scores of the form mean + growth(t) * width(n), which the simulator tabulates;
-`LeaderRule` for scores that compare with the best mean in memory; `IndexRule` for any other.
-`DrawRule` is for the highest of random draws, not all of which are made. The simulator compiles the
-same functions with Numba: they may use `math`, `handful.core.rng` and arithmetic, nothing else.
+A rule may state facts that faster engines use. None of them changes what the rule is:
+
+    growth, width   the score is s/n + growth(t, eta) * width(n, b, m), and both can be tabulated
+    monotone        the score rises with the mean, falls with n, and never falls with t alone
+    floor           where a higher mean can have a lower score: the least of this and higher means
+    posterior       the score is a draw from Beta(1 + s, 1 + n - s)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from handful.core.rng import State
-from handful.errors import RuleError
-
-Score: TypeAlias = Callable[[int, float, int, int, int, float, State], float]
-LeaderScore: TypeAlias = Callable[[int, float, float, int, int, int, float, State], float]
-Credit: TypeAlias = Callable[[float, State], float]
-Prepare: TypeAlias = Callable[..., tuple[int, float, float]]
-Pick: TypeAlias = Callable[..., int]
+from handful.core.rng import uniform
+from handful.core.state import State
+from handful.errors import SettingError
 
 
-def as_given(reward: float, rng: State) -> float:
-    """Credit the reward itself."""
+class Moment(NamedTuple):
+    """What a score may depend on besides its arm, with the paper's symbols."""
+
+    t: int
+    """Pulls of all arms in memory."""
+    b: int
+    """The sub-phase's budget of pulls."""
+    m: int
+    """How many arms are in memory."""
+    top: float
+    """The highest mean in memory; 0 unless the rule says `looks_at_top`."""
+    eta: float
+    """The policy's setting of that name; 1 if it has none."""
+    rng: list[int]
+    """The policy's generator, for rules that draw: `handful.core.rng.uniform(now.rng)`."""
+
+
+Score: TypeAlias = Callable[[int, float, Moment], float]
+Credit: TypeAlias = Callable[[float, list[int]], float]
+
+
+def as_given(reward: float, rng: list[int]) -> float:
+    """Return the reward itself."""
     return reward
 
 
+def trial(reward: float, rng: list[int]) -> float:
+    """Return 1 with probability `reward`, else 0: any reward as a Bernoulli trial of its mean."""
+    if reward == 0.0 or reward == 1.0:
+        return reward
+    return 1.0 if uniform(rng) < reward else 0.0
+
+
 @dataclass(frozen=True, slots=True)
-class IndexRule:
-    """Any score of (n, s, t, b, m, eta, rng)."""
+class Rule:
+    """A score, or the two factors of one, and facts about it.
+
+    >>> Rule("greedy", score=lambda n, s, now: s / n).name
+    'greedy'
+    """
 
     name: str
-    score: Score
+    score: Score | None = None
+    growth: Callable[[int, float], float] | None = None
+    """growth(t, eta)"""
+    width: Callable[[int, int, int], float] | None = None
+    """width(n, b, m)"""
+    budget_in_width: bool = False
+    """Whether `width` depends on b or m, so that one table cannot serve all sub-phases."""
+    looks_at_top: bool = False
+    """Whether the score depends on `now.top`, the highest mean in memory."""
     tries_each_first: bool = True
-    """Pull each arm in memory once before any score is looked at."""
+    """Whether each arm in memory is pulled once before any score is looked at."""
     credit: Credit = as_given
     """What of a reward is added to s."""
-    steady: bool = False
-    """Whether the score rises with the mean s/n, falls with n where the mean stays, and never falls
-    with t alone: a simulation then may skip pulls that cannot change the leader."""
+    monotone: bool = False
+    """True if the score rises with the mean s/n, does not rise with n at the same mean, and does
+    not fall when only t or b grows or when only `top` falls. For growth and width: if growth is
+    non-decreasing in t and width non-increasing in n. `monotonicity.py` spot-checks it."""
     floor: Score | None = None
-    """Where a higher mean can have a lower score: the least score of this mean and all higher ones.
-    Then this has to rise with the mean, and fall with n."""
+    """A lower bound on the scores of this mean and all higher ones, monotone in place of `score`."""
+    posterior: bool = False
+    """Whether the score is an independent draw from Beta(1 + s, 1 + n - s)."""
 
-
-@dataclass(frozen=True, slots=True)
-class BonusRule:
-    """The score s/n + growth(t, eta) * width(n, b, m)."""
-
-    name: str
-    growth: Callable[[int, float], float]
-    width: Callable[[int, int, int], float]
-    width_uses_budget: bool = False
-    """Whether `width` looks at b and m, so that it cannot be tabulated once for all sub-phases."""
-    steady: bool = False
-    """Whether growth never falls with t, nor rises width with n: as for `IndexRule`."""
+    def __post_init__(self) -> None:
+        if (self.growth is None) != (self.width is None):
+            raise SettingError(f"the rule {self.name!r} has one factor: give growth and width")
+        if (self.score is None) == (self.growth is None):
+            raise SettingError(
+                f"the rule {self.name!r} needs a score, or both growth and width, and not all three"
+            )
 
     @property
-    def tries_each_first(self) -> bool:
-        """Always: a mean needs a pull."""
-        return True
-
-    @property
-    def credit(self) -> Credit:
-        """The reward as it is."""
-        return as_given
-
-    def score(self, n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-        """The score; written so that tabulating growth and width changes no bit of it."""
-        return s / n + self.growth(t, eta) * self.width(n, b, m)
+    def is_bonus(self) -> bool:
+        """Whether the score is the mean plus growth times width."""
+        return self.growth is not None
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderRule:
-    """A score of (n, s, top, t, b, m, eta, rng): it also looks at the highest mean in memory."""
+def chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
+    """Return `choose(state, t, b, eta)`, which gives the slot that the rule pulls next.
 
-    name: str
-    score: LeaderScore
-    steady: bool = False
-    """As for `IndexRule`; and the score never falls when `top` alone does, but for the top arm."""
-
-    @property
-    def tries_each_first(self) -> bool:
-        """Always: a mean needs a pull."""
-        return True
-
-    @property
-    def credit(self) -> Credit:
-        """The reward as it is."""
-        return as_given
-
-
-@dataclass(frozen=True, slots=True)
-class DrawRule:
-    """Pulls the arm with the highest of random draws, of which it makes those that matter.
-
-    `prepare` works out what `pick` needs from n and s, in lists that a simulation keeps from pull
-    to pull; `rules/thompson.py` says what passes between them.
+    The highest score wins, ties go to the first slot. An arm that has no reward yet has no score:
+    it is pulled first if the rule tries each arm, unless its first reward is on the way. The result
+    is -1 where no score is a number.
     """
-
-    name: str
-    prepare: Prepare
-    pick: Pick
-    credit: Credit = as_given
-    from_beta: bool = False
-    """Whether the draws are from Beta(1 + s, 1 + n - s) and s counts successes of trials."""
-
-    @property
-    def tries_each_first(self) -> bool:
-        """Never: draws need no pull."""
-        return False
+    return _bonus_chooser(rule) if rule.is_bonus else _score_chooser(rule)
 
 
-Rule: TypeAlias = IndexRule | BonusRule | LeaderRule | DrawRule
+def _bonus_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
+    growth, width = rule.growth, rule.width
+    assert growth is not None
+    assert width is not None
 
-
-def choose(
-    rule: Rule, pulls: Sequence[int], sums: Sequence[float], b: int, eta: float, rng: State
-) -> int:
-    """The slot to pull: an untried one if the rule wants that, else the highest score or draw.
-
-    Ties go to the first slot.
-    """
-    m = len(pulls)
-    if rule.tries_each_first:
-        for slot in range(m):
-            if pulls[slot] == 0:
+    def choose(state: State, t: int, b: int, eta: float) -> int:
+        m = state.held
+        if t < m:
+            slot = first_untried(state)
+            if slot >= 0:
                 return slot
-    if isinstance(rule, DrawRule):
-        means, tails = [0.0] * m, [0.0] * m
-        known = rule.prepare(pulls, sums, m, means, tails, -1, 0, 0.0, 0.0)
-        return rule.pick(pulls, sums, m, tails, *known, rng)
-    t = sum(pulls)
-    if isinstance(rule, LeaderRule):
-        top = max(s / n for n, s in zip(pulls, sums, strict=True))
-        scores = [
-            rule.score(n, s, top, t, b, m, eta, rng) for n, s in zip(pulls, sums, strict=True)
-        ]
-    else:
-        scores = [rule.score(n, s, t, b, m, eta, rng) for n, s in zip(pulls, sums, strict=True)]
-    best = max(range(m), key=scores.__getitem__)
-    if not scores[best] == scores[best] or not isinstance(scores[best], Real):
-        raise RuleError(
-            f"the rule {rule.name} gave the score {scores[best]!r} to an arm with n={pulls[best]}, "
-            f"s={sums[best]:g} at t={t}: a score is a number"
-        )
-    return best
+        g = growth(t, eta)
+        best = -1
+        highest = -math.inf
+        for slot in range(m):
+            n = state.pulls[slot]
+            if n > 0:
+                x = state.sums[slot] / n + g * width(n, b, m)
+                if x > highest:
+                    highest = x
+                    best = slot
+        return best
+
+    return choose
+
+
+def _score_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
+    score, looks_at_top, tries_each_first = rule.score, rule.looks_at_top, rule.tries_each_first
+    assert score is not None
+
+    def choose(state: State, t: int, b: int, eta: float) -> int:
+        m = state.held
+        if tries_each_first and t < m:
+            slot = first_untried(state)
+            if slot >= 0:
+                return slot
+        top = highest_mean(state) if looks_at_top else 0.0
+        now = Moment(t, b, m, top, eta, state.rng)
+        best = -1
+        highest = -math.inf
+        for slot in range(m):
+            n = state.pulls[slot]
+            if n > 0 or not tries_each_first:
+                x = score(n, state.sums[slot], now)
+                if x > highest:
+                    highest = x
+                    best = slot
+        return best
+
+    return choose
+
+
+def first_untried(state: State) -> int:
+    """The first slot without a decision; if no reward has come yet, the one with the fewest.
+
+    -1 where every arm was tried and a reward has come.
+    """
+    fewest = 0
+    rewarded = False
+    for slot in range(state.held):
+        if state.pulls[slot] + state.in_flight[slot] == 0:
+            return slot
+        if state.pulls[slot] > 0:
+            rewarded = True
+        if state.in_flight[slot] < state.in_flight[fewest]:
+            fewest = slot
+    return -1 if rewarded else fewest
+
+
+def highest_mean(state: State) -> float:
+    """The highest mean of the arms in memory that have a reward."""
+    top = 0.0
+    for slot in range(state.held):
+        n = state.pulls[slot]
+        if n > 0:
+            top = max(top, state.sums[slot] / n)
+    return top

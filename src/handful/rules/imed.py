@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import math
 
-from handful.core.binomial import kl
-from handful.core.rng import State
-from handful.rules.base import LeaderRule
+from handful.core.divergence import kl
+from handful.rules.base import Moment, Rule
 
 
 def index(n: int, s: float, top: float) -> float:
-    """The index of Honda and Takemura: the arm with the lowest is pulled."""
+    """Return the index of Honda and Takemura: the arm with the lowest is pulled."""
     mean = s / n
     surprise = n * kl(mean, top) if mean < top else 0.0
     return surprise + math.log(n)
 
 
-def score(n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    """The index negated, since the highest score is pulled."""
-    return -index(n, s, top)
+def score(n: int, s: float, now: Moment) -> float:
+    """Return the index negated, since the highest score is pulled."""
+    return -index(n, s, now.top)
 
 
-IMED = LeaderRule("imed", score, steady=True)
+IMED = Rule("imed", score, looks_at_top=True, monotone=True)

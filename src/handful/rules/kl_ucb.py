@@ -1,4 +1,4 @@
-"""KL-UCB: optimism by the divergence of Bernoulli laws.
+"""KL-UCB: optimism by the divergence of Bernoulli distributions.
 
     score = the largest u with n kl(mean, u) <= ln t
 
@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import math
 
-from handful.core.rng import State
-from handful.rules.base import IndexRule
-from handful.rules.kl import kl_upper
+from handful.core.divergence import kl_upper
+from handful.rules.base import Moment, Rule
 
 
-def score(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    """The upper end of the confidence interval."""
-    return kl_upper(s / n, math.log(t) / n)
+def score(n: int, s: float, now: Moment) -> float:
+    """Return the upper end of the confidence interval."""
+    return kl_upper(s / n, math.log(now.t) / n)
 
 
-KL_UCB = IndexRule("kl-ucb", score, steady=True)
+KL_UCB = Rule("kl-ucb", score, monotone=True)

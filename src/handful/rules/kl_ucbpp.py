@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import math
 
-from handful.core.rng import State
-from handful.rules.base import IndexRule
-from handful.rules.kl import kl_upper
+from handful.core.divergence import kl_upper
+from handful.rules.base import Moment, Rule
 
 
-def score(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    """The upper end of the confidence interval."""
-    share = b / (m * n)
+def score(n: int, s: float, now: Moment) -> float:
+    """Return the upper end of the confidence interval."""
+    share = now.b / (now.m * n)
     if share <= 1.0:
         return s / n
     log = math.log(share)
     return kl_upper(s / n, (log + math.log1p(log * log)) / n)
 
 
-KL_UCBPP = IndexRule("kl-ucb++", score, steady=True)
+KL_UCBPP = Rule("kl-ucb++", score, monotone=True)

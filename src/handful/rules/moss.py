@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import math
 
-from handful.rules.base import BonusRule
+from handful.rules.base import Rule
 
 
 def growth(t: int, eta: float) -> float:
-    """MOSS does not look at the time."""
+    """Return 1: MOSS does not depend on the time."""
     return 1.0
 
 
 def width(n: int, b: int, m: int) -> float:
-    """sqrt(max(ln(b / (m n)), 0) / n)."""
+    """Return sqrt(max(ln(b / (m n)), 0) / n)."""
     share = b / (m * n)
     return math.sqrt(math.log(share) / n) if share > 1.0 else 0.0
 
 
-MOSS = BonusRule("moss", growth, width, width_uses_budget=True, steady=True)
+MOSS = Rule("moss", growth=growth, width=width, budget_in_width=True, monotone=True)

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import math
 
-from handful.core.rng import State
-from handful.rules.base import IndexRule
+from handful.rules.base import Moment, Rule
 
 SCALE = 0.5 * (1.0 + 1.35)
 
 
-def score(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    """The mean and a bonus that an arm with more than its share of the pulls does not have."""
-    share = t / (m * n)
+def score(n: int, s: float, now: Moment) -> float:
+    """Return the mean and a bonus, which is 0 for an arm with more than its share of the pulls."""
+    share = now.t / (now.m * n)
     return s / n + math.sqrt(SCALE * math.log(share) / n) if share > 1.0 else s / n
 
 
-MOSS_ANYTIME = IndexRule("moss-anytime", score, steady=True)
+MOSS_ANYTIME = Rule("moss-anytime", score, monotone=True)

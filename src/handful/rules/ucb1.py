@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import math
 
-from handful.rules.base import BonusRule
+from handful.rules.base import Rule
 
 
 def growth(t: int, eta: float) -> float:
-    """Eta sqrt(2 ln t)."""
+    """Return eta sqrt(2 ln t)."""
     return eta * math.sqrt(2.0 * math.log(t))
 
 
 def width(n: int, b: int, m: int) -> float:
-    """1 / sqrt(n)."""
+    """Return 1 / sqrt(n)."""
     return 1.0 / math.sqrt(n)
 
 
-UCB1 = BonusRule("ucb1", growth, width, steady=True)
+UCB1 = Rule("ucb1", growth=growth, width=width, monotone=True)

@@ -1,4 +1,4 @@
-"""UCB-V: optimism by Bernstein's bound, which knows that some arms vary little.
+"""UCB-V: optimism by Bernstein's bound, which is tighter for arms that vary little.
 
     score = mean + sqrt(2 V ln t / n) + 3 ln t / n,   V = mean (1 - mean)
 
@@ -15,20 +15,19 @@ from __future__ import annotations
 
 import math
 
-from handful.core.rng import State
-from handful.rules.base import IndexRule
+from handful.rules.base import Moment, Rule
 
 
-def score(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    """The mean, its deviation and a correction for few pulls."""
+def score(n: int, s: float, now: Moment) -> float:
+    """Return the mean, its deviation and a correction for few pulls."""
     mean = s / n
-    log = math.log(t) / n
+    log = math.log(now.t) / n
     return mean + math.sqrt(2.0 * max(mean * (1.0 - mean), 0.0) * log) + 3.0 * log
 
 
-def floor(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    """The least score of this mean and all higher ones."""
-    return min(score(n, s, t, b, m, eta, rng), 1.0 + 3.0 * math.log(t) / n)
+def floor(n: int, s: float, now: Moment) -> float:
+    """Return the least score of this mean and all higher ones."""
+    return min(score(n, s, now), 1.0 + 3.0 * math.log(now.t) / n)
 
 
-UCB_V = IndexRule("ucb-v", score, steady=True, floor=floor)
+UCB_V = Rule("ucb-v", score, monotone=True, floor=floor)

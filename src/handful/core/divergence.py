@@ -1,13 +1,26 @@
-"""Upper confidence bounds by the divergence of two Bernoulli laws."""
+"""The divergence of two Bernoulli distributions, and upper confidence bounds by it."""
 
 from __future__ import annotations
 
 import math
 
-from handful.core.binomial import kl
-
 NEAR, FAR = 0.03, 2.0
 """Up to NEAR the series is right to 1e-15, up to FAR it is a good start."""
+
+
+def kl(p: float, q: float) -> float:
+    """The divergence p ln(p/q) + (1-p) ln((1-p)/(1-q)) of Bernoulli distributions.
+
+    Infinite where q rules out what p allows. It bounds that of any two distributions on [0, 1] with these
+    means.
+    """
+    if p <= 0.0:
+        return -math.log1p(-q) if q < 1.0 else math.inf
+    if p >= 1.0:
+        return -math.log(q) if q > 0.0 else math.inf
+    if q <= 0.0 or q >= 1.0:
+        return math.inf
+    return p * math.log(p / q) + (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
 
 
 def kl_upper(p: float, level: float) -> float:

@@ -1,0 +1,291 @@
+"""The record: everything that a policy knows, declared once by annotations.
+
+A subclass of `State` names its fields and their types. From that one declaration follow
+
+    the plain object    that online use works on: numbers, and a list for each per-slot field
+    the bytes           `pack` and `unpack`: the fields in order, then the slots in use
+    the NumPy dtype     `layout`, for arrays of records: `numpy.dtype(RaceState.layout(memory=8))`
+
+Policies are functions of such a record. Numba compiles the same functions for records of an array
+(`handful.simulation.kernels.records`), so a field means the same online, on disk and in a kernel.
+
+    >>> class Favourite(State):
+    ...     favourite: Slot
+    >>> state = Favourite()
+    >>> admit(state, 0, arm=7)
+    >>> state.arm, state.held, state.favourite
+    ([7], 1, 0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from struct import Struct
+from struct import error as StructError
+from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
+
+from handful.errors import MemoryFullError, StateError
+
+
+class Kind(NamedTuple):
+    """How a field is stored: its code in `struct`, its NumPy type, whether there is one a slot."""
+
+    code: str
+    numpy: str
+    per_slot: bool = False
+    count: int = 1
+    is_slot: bool = False
+
+
+Int = Annotated[int, Kind("q", "<i8")]
+"""A 64-bit integer."""
+Count = Annotated[int, Kind("I", "<u4")]
+"""An integer from 0 to 2^32 - 1."""
+Small = Annotated[int, Kind("B", "u1")]
+"""An integer from 0 to 255; also a flag."""
+Word = Annotated[int, Kind("Q", "<u8")]
+"""64 random bits. In a kernel, words do not mix with other integers."""
+Float = Annotated[float, Kind("d", "<f8")]
+"""A double that is never NaN."""
+Slot = Annotated[int, Kind("I", "<u4", is_slot=True)]
+"""The number of a slot in use, or of the first free one."""
+Words = Annotated[list[int], Kind("Q", "<u8", count=2)]
+"""The two words of a generator."""
+Ints = Annotated[list[int], Kind("q", "<i8", per_slot=True)]
+"""A 64-bit integer for each slot."""
+Counts = Annotated[list[int], Kind("I", "<u4", per_slot=True)]
+"""An integer from 0 to 2^32 - 1 for each slot."""
+Floats = Annotated[list[float], Kind("d", "<f8", per_slot=True)]
+"""A double for each slot."""
+
+NO_SLOT = 2**32 - 1
+"""In `State.pending`: no decision is pending."""
+MOST_PULLS = 2**53
+"""Counters beyond this are refused when a state is restored."""
+
+
+class _Slotted(type):
+    """Give each class `__slots__` for the fields that it declares, so that a typo is an error."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        declared = namespace.get("__annotations__", {})
+        namespace["__slots__"] = tuple(field for field in declared if field not in namespace)
+        return super().__new__(mcs, name, bases, namespace)
+
+
+class State(metaclass=_Slotted):
+    """The fields that every policy has."""
+
+    clock: Int
+    """Decisions so far. The next decision is number `clock + 1`."""
+    rewards: Int
+    """Rewards credited so far."""
+    forgotten: Count
+    """Rewards that came after their arm had left memory."""
+    refused: Count
+    """Rewards with a ticket that was used before or never given."""
+    settled: Word
+    """Which of the last 64 decisions need no reward any more; bit 0 is the last (`tickets`)."""
+    key: Word
+    """What the shuffled order of the arms and the generator follow from; itself from the seed."""
+    rng: Words
+    """The generator: position and step (`rng`)."""
+    held: Count
+    """How many slots are in use: slots 0 to held - 1."""
+    pending: Count
+    """The slot that `select` gave and that no `update` has answered, or `NO_SLOT`."""
+
+    arm: Ints
+    """The index of the arm in each slot."""
+    pulls: Ints
+    """Rewards credited to it since it entered memory."""
+    sums: Floats
+    """The sum of what was credited."""
+    in_flight: Counts
+    """Decisions of this stay whose reward has not come."""
+    born: Ints
+    """The number of the first decision that this stay could have: tells stays apart."""
+
+    capacity: int
+    """M, the most slots that may be in use. Set by the policy; not a field of the record."""
+
+    def __init__(self) -> None:
+        for name, kind in fields(type(self)).items():
+            if kind.per_slot:
+                setattr(self, name, [])
+            elif kind.count > 1:
+                setattr(self, name, [0] * kind.count)
+            else:
+                setattr(self, name, 0.0 if kind.code == "d" else 0)
+        self.pending = NO_SLOT
+        self.capacity = NO_SLOT
+
+    @classmethod
+    def layout(cls, memory: int) -> list[tuple[Any, ...]]:
+        """The fields as `numpy.dtype` takes them: scalars, then `memory` slots."""
+        scalars = [
+            (name, kind.numpy, (kind.count,)) if kind.count > 1 else (name, kind.numpy)
+            for name, kind in fields(cls).items()
+            if not kind.per_slot
+        ]
+        slots = [(name, kind.numpy) for name, kind in fields(cls).items() if kind.per_slot]
+        return [*scalars, ("slots", slots, (memory,))]
+
+    def pack(self) -> bytes:
+        """The scalars and the slots in use, as bytes."""
+        form = _form(type(self))
+        values = [value for name in form.scalars for value in _listed(getattr(self, name))]
+        columns = [getattr(self, name)[: self.held] for name in form.slots]
+        return form.head.pack(*values) + b"".join(
+            form.slot.pack(*row) for row in zip(*columns, strict=True)
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes, capacity: int, n_arms: int) -> Self:
+        """The inverse of `pack`. What no record of this capacity could hold is refused."""
+        form = _form(cls)
+        try:
+            values = iter(form.head.unpack_from(data))
+        except StructError:
+            raise StateError("the saved policy ends too early") from None
+        state = cls()
+        state.capacity = capacity
+        for name in form.scalars:
+            kind = fields(cls)[name]
+            taken = [next(values) for _ in range(kind.count)]
+            setattr(state, name, taken if kind.count > 1 else taken[0])
+        size = form.slot.size
+        if state.held > capacity or len(data) != form.head.size + state.held * size:
+            raise StateError("the saved slots do not fit the saved memory size")
+        columns = list(zip(*form.slot.iter_unpack(data[form.head.size :]), strict=True))
+        for name, column in zip(form.slots, columns, strict=False):
+            setattr(state, name, list(column))
+        state.check_fields(n_arms)
+        return state
+
+    def check_fields(self, n_arms: int) -> None:
+        """Refuse values that no policy could have left behind."""
+        for name, kind in fields(type(self)).items():
+            for value in _listed(getattr(self, name)):
+                if kind.is_slot and value > self.held:
+                    raise StateError(f"the saved policy has no slot {value} ({name})")
+                if value != value or (kind.code == "q" and abs(value) > 2**62):
+                    raise StateError(f"the saved policy cannot have {name}={value}")
+        if len(set(self.arm)) < self.held:
+            raise StateError("the saved memory holds an arm twice")
+        if self.pending != NO_SLOT and self.pending >= self.held:
+            raise StateError("the saved choice is not in the saved memory")
+        if not self.rng[1] & 1 or not 0 <= self.rewards <= self.clock <= MOST_PULLS:
+            raise StateError("the saved counters are not possible")
+        for slot in range(self.held):
+            possible = (
+                0 <= self.arm[slot] < n_arms
+                and 0 <= self.pulls[slot] <= self.rewards
+                and 0.0 <= self.sums[slot] <= self.pulls[slot]
+                and self.in_flight[slot] <= self.clock
+                and 1 <= self.born[slot] <= self.clock + 1
+            )
+            if not possible:
+                raise StateError(f"the saved statistics of slot {slot} are not possible")
+
+    def copy(self) -> Self:
+        """An independent record with the same values."""
+        twin = object.__new__(type(self))
+        for name in fields(type(self)):
+            value = getattr(self, name)
+            setattr(twin, name, value[:] if isinstance(value, list) else value)
+        twin.capacity = self.capacity
+        return twin
+
+
+class _Form(NamedTuple):
+    """How a record is packed."""
+
+    scalars: tuple[str, ...]
+    slots: tuple[str, ...]
+    head: Struct
+    slot: Struct
+
+
+@cache
+def fields(cls: type[State]) -> dict[str, Kind]:
+    """The fields of a record and how each is stored, the base class's first."""
+    found = {}
+    for base in reversed(cls.__mro__):
+        if issubclass(base, State):
+            hints = get_type_hints(base, include_extras=True)
+            for name in base.__dict__.get("__annotations__", {}):
+                if get_origin(hints[name]) is Annotated:
+                    found[name] = get_args(hints[name])[1]
+    return found
+
+
+@cache
+def _form(cls: type[State]) -> _Form:
+    known = fields(cls)
+    scalars = tuple(name for name, kind in known.items() if not kind.per_slot)
+    slots = tuple(name for name, kind in known.items() if kind.per_slot)
+    head = "".join(known[name].code * known[name].count for name in scalars)
+    slot = "".join(known[name].code for name in slots)
+    return _Form(scalars, slots, Struct(f"<{head}"), Struct(f"<{slot}"))
+
+
+def slot_size(cls: type[State]) -> int:
+    """The bytes that a slot in use takes."""
+    return _form(cls).slot.size
+
+
+def _listed(value: Any) -> Iterator[Any]:
+    yield from value if isinstance(value, list) else (value,)
+
+
+# What policies do with slots. These functions run on records of both kinds.
+
+
+def grow(state: State, slots: int) -> None:
+    """Make room for so many slots. In a kernel there is room from the start."""
+    if slots > state.capacity:
+        raise MemoryFullError(
+            f"the arm memory holds at most {state.capacity} arms: reuse a slot before slot {slots}"
+        )
+    for name, kind in fields(type(state)).items():
+        if kind.per_slot:
+            column = getattr(state, name)
+            column.extend([0.0 if kind.code == "d" else 0] * (slots - len(column)))
+
+
+def admit(state: State, slot: int, arm: int) -> None:
+    """Begin a stay: give an arm a slot, with fresh statistics. What was there is forgotten."""
+    if slot >= len(state.arm):
+        grow(state, slot + 1)
+    if slot >= state.held:
+        state.held = slot + 1
+    state.arm[slot] = arm
+    state.pulls[slot] = 0
+    state.sums[slot] = 0.0
+    state.in_flight[slot] = 0
+    state.born[slot] = state.clock + 1
+
+
+def slot_of(state: State, arm: int) -> int:
+    """The slot of an arm, or -1 where it is not in memory."""
+    for slot in range(state.held):
+        if state.arm[slot] == arm:
+            return slot
+    return -1
+
+
+def credit(state: State, slot: int, value: float) -> None:
+    """Count a reward of the arm in a slot, with a value in [0, 1]."""
+    state.pulls[slot] += 1
+    state.sums[slot] += value
+
+
+def most_pulled(state: State) -> int:
+    """The slot with the most pulls; ties go to the first."""
+    best = 0
+    for slot in range(1, state.held):
+        if state.pulls[slot] > state.pulls[best]:
+            best = slot
+    return best

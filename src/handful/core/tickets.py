@@ -1,0 +1,87 @@
+"""Tickets: what a decision gives out, so that its reward finds it again, late and in any order.
+
+A ticket is a plain integer: the number of the decision, its slot, and 16 check bits that depend on
+the policy's key, so that a ticket of another policy is not taken for one's own. Nothing is stored
+for an open decision but a count in its slot, so any number of them may be open.
+
+A reward is credited if and only if the arm's stay in memory is still the one that was decided in: a
+stay begins with decision `born`, and earlier tickets of the slot belong to earlier stays.
+
+A ticket is used once. For the last 64 decisions a bit each says whether that has happened; for
+older ones only how many decisions of the stay are open is known, so a ticket used twice is refused
+once none is. An arm is therefore never credited with more rewards than it had decisions.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from handful.core.rng import MASK, mix
+from handful.core.state import State
+
+CHECK_BITS = 16
+WINDOW = 64
+"""The last decisions for which a second reward is recognised for certain."""
+
+
+class Decision(NamedTuple):
+    """An arm to pull, by its label, and the ticket that its reward is given with."""
+
+    arm: Any
+    ticket: int
+
+
+class Receipt(StrEnum):
+    """What became of a reward."""
+
+    CREDITED = "credited"
+    """It was added to the statistics of its arm."""
+    FORGOTTEN = "forgotten"
+    """Its arm has left memory since, so it changed nothing."""
+    DUPLICATE = "duplicate"
+    """Its ticket was used before, so it changed nothing."""
+    UNKNOWN = "unknown"
+    """No such ticket was given out, so it changed nothing."""
+
+
+def issue(state: State, slot: int) -> None:
+    """Count a decision for a slot: it is in flight from now on."""
+    state.clock += 1
+    state.in_flight[slot] += 1
+    state.settled = (state.settled << 1) & MASK
+
+
+def ticket_for(state: State, slot: int, memory: int) -> int:
+    """Return the ticket of the last decision, which was for this slot."""
+    number = state.clock * memory + slot
+    return number << CHECK_BITS | _check(number, state.key)
+
+
+def settle(state: State, ticket: int, memory: int) -> tuple[Receipt, int]:
+    """Close a ticket: what becomes of its reward, and the slot that a credited one goes to."""
+    number = ticket >> CHECK_BITS
+    t, slot = divmod(number, memory)
+    if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
+        state.refused += 1
+        return Receipt.UNKNOWN, slot
+    age = state.clock - t
+    if age < WINDOW:
+        if state.settled >> age & 1:
+            state.refused += 1
+            return Receipt.DUPLICATE, slot
+        state.settled |= 1 << age
+    if slot >= state.held or t < state.born[slot]:
+        state.forgotten += 1
+        return Receipt.FORGOTTEN, slot
+    if state.in_flight[slot] == 0:
+        state.refused += 1
+        return Receipt.DUPLICATE, slot
+    state.in_flight[slot] -= 1
+    state.rewards += 1
+    return Receipt.CREDITED, slot
+
+
+def _check(number: int, key: int) -> int:
+    """Bits that a ticket of another policy, or a number made up, hardly ever has."""
+    return mix((number ^ key) & MASK) >> 64 - CHECK_BITS

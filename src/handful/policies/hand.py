@@ -1,0 +1,121 @@
+"""Policies with one arm in hand: pull it until the rewards say which slot to pull instead.
+
+Many bounded-memory rules of the literature consider the arm in hand and a handful of counters, and
+decide whether to pull it again, to go back to a stored arm, or to take the next one. `observe` sets
+the slot in hand, and `up_next` where the next arm is to take that slot; `propose` brings it in.
+
+Arms come up in the shuffled order, the first one again after the last; endless arms in the order of
+their index. Most of these rules are made for successes and failures, so a reward in (0, 1) counts
+as a Bernoulli trial (`toss`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handful.core.shuffle import arm_at
+from handful.core.state import Int, Slot, Small, State, admit, credit, slot_of
+from handful.errors import StateError
+from handful.policies.base import Policy
+from handful.rules.base import trial
+
+FOREVER = 2**62
+"""A number of pulls that no run reaches, for `calm`."""
+
+
+class HandState(State):
+    """The record of a policy with one arm in hand."""
+
+    hand: Slot
+    """The slot to pull."""
+    tried: Int
+    """How many arms have come up."""
+    up_next: Small
+    """1 if the next arm is to take the slot in hand before it is pulled."""
+
+
+def bring_up(state: Any, slot: int, p: Any, refresh: bool) -> int:
+    """Put the next arm into a slot and return the slot that it has.
+
+    An arm that is in memory already stays in its slot, with its statistics unless `refresh`.
+    """
+    arm = state.tried % p.K
+    if not p.endless:
+        arm = arm_at(arm, p.K, state.key)
+    state.tried += 1
+    at = slot_of(state, arm)
+    if at >= 0:
+        if not refresh:
+            return at
+        slot = at
+    admit(state, slot, arm)
+    return slot
+
+
+def toss(state: State, slot: int, reward: float) -> bool:
+    """Credit a reward as a Bernoulli trial; return whether it was a success."""
+    success = trial(reward, state.rng) > 0.0
+    credit(state, slot, 1.0 if success else 0.0)
+    return success
+
+
+class HandPolicy(Policy):
+    """A policy with one arm in hand. A subclass defines `observe`."""
+
+    State = HandState
+    trials = True
+
+    @staticmethod
+    def start(state: Any, p: Any) -> None:
+        """Take the first arm in hand."""
+        bring_up(state, 0, p, True)
+
+    @staticmethod
+    def propose(state: Any, p: Any) -> int:
+        """Return the slot in hand, with the next arm in it if it is due."""
+        if state.up_next:
+            state.up_next = 0
+            state.hand = bring_up(state, state.hand, p, True)
+        return state.hand  # type: ignore[no-any-return]
+
+    @staticmethod
+    def recommend_arm(state: Any, p: Any) -> int:
+        """Return the arm in hand; where it has not come up yet, the first in memory."""
+        return state.arm[state.hand if state.hand < state.held else 0]  # type: ignore[no-any-return]
+
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Refuse a record whose arm in hand, or place in the order, cannot be."""
+        check_hand(state, p)
+
+    def _place(self) -> str:
+        tried: int = self._state.tried  # type: ignore[attr-defined]
+        if self._p.endless or tried <= self._p.K:
+            return f"{tried} arms tried"
+        lap, arm = divmod(tried - 1, self._p.K)
+        return f"pass {lap + 1} over the arms, arm {arm + 1} of {self._p.K}"
+
+
+class RetainingPolicy(HandPolicy):
+    """A policy with one arm in hand in which an arm that comes up again keeps its statistics."""
+
+    trials = False
+
+    @staticmethod
+    def propose(state: Any, p: Any) -> int:
+        """Return the slot in hand, with the next arm in it, or the slot that this arm has."""
+        if state.up_next:
+            state.up_next = 0
+            state.hand = bring_up(state, state.hand, p, False)
+        return state.hand  # type: ignore[no-any-return]
+
+
+def check_hand(state: HandState, p: Any) -> None:
+    """Refuse a record whose place in the order or slot in hand cannot be."""
+    if not state.held <= state.tried <= state.clock + state.held or state.up_next > 1:
+        raise StateError("the saved policy has tried a number of arms that cannot be")
+    if not state.up_next and state.hand >= state.held:
+        raise StateError("the saved policy has a slot in hand that its memory does not have")
+    for slot in range(state.held):
+        if state.pulls[slot] == 0 and slot != state.hand:
+            raise StateError(f"the saved policy has an arm without a reward in slot {slot}")

@@ -1,0 +1,35 @@
+"""An arm at random at every decision: what any policy should beat. It stores the last one only."""
+
+from __future__ import annotations
+
+from handful.core.rng import uniform
+from handful.core.state import State, admit
+from handful.policies.base import Parameters, Policy
+from handful.policies.hand import HandPolicy, HandState, bring_up
+
+
+class RandomPolicy(HandPolicy):
+    """An arm at random at every decision; of endless arms, a new one each time."""
+
+    name = "random"
+    title = "Random"
+    summary = "an arm at random at every decision"
+    any_arms = True
+    own_memory = 1
+    trials = False
+
+    @staticmethod
+    def propose(state: HandState, p: Parameters) -> int:
+        """Put an arm at random into the only slot."""
+        if p.endless:
+            if state.clock > 0:
+                bring_up(state, 0, p, True)
+        else:
+            admit(state, 0, min(p.K - 1, int(uniform(state.rng) * p.K)))
+        return 0
+
+    @staticmethod
+    def observe(state: HandState, slot: int, reward: float, p: Parameters) -> None:
+        """Count the reward."""
+        state.pulls[slot] += 1
+        state.sums[slot] += reward
