@@ -35,7 +35,6 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Self, TypeAlias
 
-from handful.core.reservoir import Reservoir
 from handful.core.shuffle import Shuffle
 from handful.errors import SettingError, StateError
 from handful.policies.base import Policy, order_key
@@ -121,8 +120,7 @@ class AutomatonPolicy(Policy):
             if self.automaton.keeps_held:
                 return slot
         self._memory.put(slot, arm)
-        if isinstance(self._arms, Reservoir):
-            self._arms.forget_all_but(self._memory.arms)
+        self._arms.keep_only(self._memory.arms)
         self._see(slot)
         return slot
 

@@ -88,7 +88,7 @@ class Policy(ABC):
         self._rng: State
         self._pending: int | None
         self._check_name_length()
-        self.reset()
+        self._begin()
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls) and "title" not in vars(cls):
@@ -192,6 +192,10 @@ class Policy(ABC):
 
     def reset(self) -> None:
         """Forget everything and start again as if new, with the same seed."""
+        self._arms.restart()
+        self._begin()
+
+    def _begin(self) -> None:
         self._rng = stream("choices", self._seed)
         self._pending = None
         self._memory = ArmMemory(self._memory.capacity)
@@ -208,7 +212,7 @@ class Policy(ABC):
 
     def clone(self) -> Self:
         """An independent copy that will make the same choices given the same rewards."""
-        return self._restored(self._bytes(fingerprint=0), self._arms, check=False)
+        return self._restored(self._bytes(fingerprint=0), self._arms.clone(), check=False)
 
     def to_bytes(self) -> bytes:
         """The whole state: versioned, without labels, at most 128 + 40 `memory` bytes.
@@ -262,6 +266,7 @@ class Policy(ABC):
             rescale=None if rescale is None else (rescale[0], rescale[1]),
             **settings,
         )
+        policy._arms = arms
         policy._seed = seed
         policy._rng = [position, step]
         own = policy._pack()
