@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from handful.errors import SettingError, UnknownNameError
 from handful.instances import Instance, distributions, instance
 
-HUGE = (10**12, 2**53, 2**53 + 3, 2**62 + 12345, 2**63)
+HUGE = (10**12, 2**53, 2**53 + 3, 2**61 + 12345, 2**62 - 1)
 thorough = settings(derandomize=True, deadline=None, max_examples=200)
 
 
@@ -28,7 +28,7 @@ def test_an_instance_is_taken_as_it_is() -> None:
         ("linear:1e3", "linear:1000"),
         (" linear:10 ", "linear:10"),
         ("linear:1000000000000", "linear:1000000000000"),
-        ("linear:9223372036854775807", "linear:9223372036854775807"),
+        ("linear:4611686018427387903", "linear:4611686018427387903"),
         ("power:10:0.3", "power:10:0.3"),
         ("power:10:.30", "power:10:0.3"),
         ("power:10:1", "power:10:1.0"),
@@ -202,10 +202,10 @@ def test_a_name_unlike_any_other_is_refused_with_all_of_them(spec: str) -> None:
         instance(spec)
 
 
-@pytest.mark.parametrize("K", ["0", "-3", "2.5", "1e19", "9223372036854775809", "9" * 100])
+@pytest.mark.parametrize("K", ["0", "-3", "2.5", "1e19", "4611686018427387904", "9" * 100])
 def test_a_number_of_arms_out_of_range_is_refused(K: str) -> None:
     for spec in (f"linear:{K}", f"power:{K}:0.3", f"B_L:{K}"):
-        with pytest.raises(SettingError, match="must be a whole number from 1 to 2"):
+        with pytest.raises(SettingError, match="must be an integer from 1 to 2"):
             instance(spec)
 
 

@@ -35,7 +35,7 @@ def most_bytes(name: str, M: int) -> int:
 
 
 steady = settings(derandomize=True, deadline=None, max_examples=40)
-arm_counts = st.integers(1, 40) | st.sampled_from([10**12, 2**63 - 1, 2**63])
+arm_counts = st.integers(1, 40) | st.sampled_from([10**12, 2**62 - 2, 2**62 - 1])
 memories = st.integers(2, 10)
 seeds = st.integers(-(2**70), 2**70)
 

@@ -126,7 +126,7 @@ def test_an_iterators_labels_are_kept_only_while_in_memory() -> None:
     source = handful.Reservoir(f"arm {i}" for i in itertools.count())
     policy = handful.policy("sqrt-run", source, horizon=10**6, seed=1)
     drive_with(policy, 0.0, 300)
-    assert len(source._drawn) <= 2
+    assert len(source._held) <= 2
 
 
 def test_regret_of_the_nonrecalling_run_is_what_its_closed_form_gives() -> None:

@@ -212,7 +212,7 @@ def test_progress_is_told_at_the_times_of_the_grid() -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("K", [1, 10**12, 2**63])
+@pytest.mark.parametrize("K", [1, 10**12, 2**62 - 1])
 def test_one_arm_and_huge_sets_of_arms_run(name: str, K: int) -> None:
     outcome = simulate_run(plan.cell(name, f"linear:{K}", 2, 200), 0, plan.log_grid(200))
     assert np.all(np.diff(outcome.regret[0]) >= 0.0)

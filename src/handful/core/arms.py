@@ -1,25 +1,49 @@
-"""Where arms come from: a finite set of any size, known by index, labelled by the user.
+"""Finite sets of arms of any size, addressed by index and labelled by the user.
 
 A set is given as a number K (labels 0 .. K-1), as a list of labels, or as a function from index to
-label with `FiniteArms(make_label, n=K)`. Nothing here holds statistics; only a list of labels takes
-memory in K, and that list is the user's own.
+label with `FiniteArms(make_label, n=K)`. Arms hold no statistics. Only a list of labels takes
+memory in proportion to K, and the caller has that list anyway.
+
+Labels that come from NumPy are converted to plain Python scalars, so `select()` returns values that
+can be written as JSON. Dates and durations of NumPy stay as they are: as plain integers they would
+lose their unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, KeysView, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    ItemsView,
+    Iterable,
+    KeysView,
+    Sequence,
+    Set,
+)
 from hashlib import blake2b
 from operator import index as as_index
 from typing import Any
 
 from handful.errors import OtherArmsError, SettingError, StateError
 
-MAX_ARMS = 2**63
-_SAMPLED_LABELS = 16
+ENDLESS = 2**62
+"""The number of arms that a reservoir counts as having. Finite sets have fewer.
+
+An arm's index then fits into a signed 64-bit integer, in saved states and in kernels, and the sum
+of two indices does too; and `n == ENDLESS` holds for endless arms alone.
+"""
+SAMPLED_LABELS = 16
+"""How many labels of a function are part of its fingerprint."""
+_ALWAYS_COMPARABLE = frozenset({str, int, float, bytes, bool, type(None)})
 
 
 class FiniteArms:
-    """K arms, 1 <= K <= 2^63.
+    """A set of K arms, 1 <= K < 2^62.
+
+    Policies that are given the same object share it. The fingerprint of the labels, needed by
+    `to_bytes` and `from_bytes`, is computed at its first use and then cached on the object: to
+    restore many policies on one long list, make the `FiniteArms` once and give it to all of them.
 
     >>> FiniteArms(["red", "green"]).label(1)
     'green'
@@ -27,14 +51,16 @@ class FiniteArms:
     'prompt-7'
     """
 
-    __slots__ = ("_fingerprint", "_labels", "_make_label", "n")
+    __slots__ = ("_checked", "_fingerprint", "_labels", "_make_label", "n")
 
     def __init__(
         self, arms: int | Iterable[Hashable] | Callable[[int], Hashable], n: int | None = None
     ) -> None:
         self._labels: Sequence[Hashable] | None = None
         self._make_label: Callable[[int], Hashable] | None = None
+        self._checked = False
         self._fingerprint: int | None = None
+        refuse_frame(arms)
         if callable(arms) and not isinstance(arms, Iterable):
             if n is None:
                 raise SettingError(
@@ -56,31 +82,43 @@ class FiniteArms:
 
     @classmethod
     def of(cls, arms: FiniteArms | int | Iterable[Hashable]) -> FiniteArms:
-        """The arms as they are, or made from a number or labels."""
+        """Return the arms as they are, or make them from a number or from labels."""
         return arms if isinstance(arms, FiniteArms) else cls(arms)
 
     def label(self, index: int) -> Any:
-        """The user's own name of an arm."""
+        """Return the label of an arm."""
         if self._labels is not None:
             return self._labels[index]
         if self._make_label is not None:
-            return self._make_label(index)
+            label = made_label(self._make_label, index, self._checked)
+            self._checked = True
+            return label
         return index
 
+    def clone(self) -> FiniteArms:
+        """Return arms that another policy can use independently: the same object."""
+        return self
+
+    def restart(self) -> None:
+        """Do nothing: a policy can start again on a finite set at any time."""
+
+    def keep_only(self, indices: Collection[int]) -> None:
+        """Do nothing: every label of a finite set stays available."""
+
     def slot_of(self, label: object, indices: Sequence[int]) -> int | None:
-        """Which of a few arms, given by index, has this label; None if none of them."""
+        """Return which of a few arms, given by index, has this label; None if none of them."""
         for slot, index in enumerate(indices):
             if same_label(self.label(index), label):
                 return slot
         return None
 
     def knows(self, label: object) -> bool | None:
-        """Whether this is one of the arms. A function from index to label cannot tell: None."""
+        """Return whether this is the label of an arm; None if a function makes the labels."""
         if self._make_label is not None:
             return None
         if self._labels is not None and not isinstance(self._labels, range):
             return any(same_label(known, label) for known in self._labels)
-        # Whole numbers: by arithmetic, since there may be very many.
+        # Integers are compared by arithmetic, since there may be very many.
         among = range(self.n) if self._labels is None else self._labels
         try:
             number = as_index(label)  # type: ignore[arg-type]
@@ -89,9 +127,10 @@ class FiniteArms:
         return not isinstance(label, bool) and number in among
 
     def fingerprint(self) -> int:
-        """64 bits that tell these arms from others, the same in every process.
+        """Return 64 bits that distinguish these arms from others, equal in every process.
 
         All labels of a list count; of a function, the number of arms and a sample of the labels.
+        The result is cached: a list of 10,000 labels takes milliseconds the first time only.
         """
         if self._fingerprint is None:
             digest = blake2b(digest_size=8)
@@ -103,8 +142,8 @@ class FiniteArms:
                     digest.update(label_text(label))
             elif self._make_label is not None:
                 digest.update(f"function:{self.n}".encode())
-                step = max(1, (self.n - 1) // (_SAMPLED_LABELS - 1))
-                for index in (*range(0, self.n, step)[:_SAMPLED_LABELS], self.n - 1):
+                step = max(1, (self.n - 1) // (SAMPLED_LABELS - 1))
+                for index in (*range(0, self.n, step)[:SAMPLED_LABELS], self.n - 1):
                     digest.update(label_text(self._make_label(index)))
             else:
                 digest.update(f"number:{self.n}".encode())
@@ -114,10 +153,9 @@ class FiniteArms:
     def check_fingerprint(self, saved: int, saved_n: int) -> None:
         """Refuse a state that was saved with other arms."""
         if saved_n != self.n:
-            # A reservoir has as many as can be.
-            told = "endless" if saved_n == MAX_ARMS else saved_n
+            number = "endless" if saved_n == ENDLESS else saved_n
             raise OtherArmsError(
-                f"this state belongs to a policy on {told} arms, but {self.n} were given: "
+                f"this state belongs to a policy on {number} arms, but {self.n} were given: "
                 "give the arms that it was saved with"
             )
         if saved != self.fingerprint():
@@ -140,23 +178,25 @@ def _count(n: Any) -> int:
         count = as_index(n)
     except TypeError:
         raise SettingError(
-            f"arms={n!r} is neither a whole number, nor labels, nor a function from index to label"
+            f"arms={n!r} is neither an integer, nor labels, nor a function from index to label"
         ) from None
-    if isinstance(n, bool) or not 1 <= count <= MAX_ARMS:
-        raise SettingError(f"arms={n!r}: give at least 1 and at most 2^63 arms")
+    if isinstance(n, bool) or not 1 <= count < ENDLESS:
+        raise SettingError(f"arms={n!r}: give at least 1 and fewer than 2^62 arms")
     return int(count)
 
 
 def _labels(arms: Iterable[Hashable]) -> tuple[Hashable, ...]:
     if isinstance(arms, str | bytes):
-        raise SettingError(f"arms={arms!r} is one text, not a list of labels: give [{arms!r}, ...]")
-    if isinstance(arms, Set) and not isinstance(arms, KeysView):
+        raise SettingError(
+            f"arms={arms!r} is one string, not a list of labels: give [{arms!r}, ...]"
+        )
+    if isinstance(arms, Set) and not isinstance(arms, KeysView | ItemsView):
         raise SettingError(
             "arms are a set, whose order is not the same in every process: give a list, "
             "for example sorted(arms)"
         )
     try:
-        labels = tuple(arms)
+        labels = tuple(map(plain_label, _listed(arms)))
     except TypeError:
         raise SettingError(f"arms={arms!r} cannot be listed: give a list of labels") from None
     if not labels:
@@ -168,7 +208,7 @@ def _labels(arms: Iterable[Hashable]) -> tuple[Hashable, ...]:
         except TypeError:
             raise SettingError(
                 f"the label {label!r} cannot be told apart from others (it is not hashable): "
-                "label arms by numbers, texts or tuples"
+                "label arms by numbers, strings or tuples"
             ) from None
         if label in seen:
             raise SettingError(f"the label {label!r} is given twice: labels must differ")
@@ -176,26 +216,69 @@ def _labels(arms: Iterable[Hashable]) -> tuple[Hashable, ...]:
     return labels
 
 
+def _listed(arms: Any) -> Iterable[Hashable]:
+    """Return the labels one by one; of an Arrow array as plain scalars, which its own are not."""
+    listed: Iterable[Hashable] = arms.to_pylist() if hasattr(arms, "to_pylist") else arms
+    return listed
+
+
+def refuse_frame(arms: object) -> None:
+    """Refuse a table, whose elements are its columns (or their names) rather than its rows."""
+    # Looked up on the class: a lazy frame would start to work if it were asked for its columns.
+    if hasattr(type(arms), "columns"):
+        raise SettingError(
+            f"arms are a {type(arms).__name__}, whose columns would become the arms: give one "
+            'column as a list, for example frame["headline"].to_list()'
+        )
+
+
+def plain_label(label: Any) -> Any:
+    """Return a NumPy scalar as the plain Python scalar of its value, anything else as it is."""
+    if type(label) in _ALWAYS_COMPARABLE or not hasattr(label, "dtype"):
+        return label
+    if getattr(label, "shape", None) != () or getattr(label.dtype, "kind", "O") in "mM":
+        return label
+    return label.item()
+
+
+def made_label(make_label: Callable[[int], Hashable], index: int, checked: bool) -> Any:
+    """Return the label that a function makes for an arm.
+
+    Unless the function was `checked` before, refuse a label that no reward could ever be matched
+    with, such as an array: made again, it must compare equal.
+    """
+    label = plain_label(make_label(index))
+    if checked or type(label) in _ALWAYS_COMPARABLE:
+        return label
+    if not same_label(plain_label(make_label(index)), label):
+        raise SettingError(
+            f"the function from index to label makes {label!r} for arm {index}, which does not "
+            "compare equal when it is made again, so no reward could be matched with it: return "
+            "numbers, strings or tuples of them"
+        )
+    return label
+
+
 def same_label(known: object, given: object) -> bool:
-    """Whether a label that was given back is this arm's."""
+    """Return whether a label that was given back is this arm's."""
     # True == 1 in Python, but they are not the same label. A number of another type is: a numpy
     # integer is what people get back from an array of labels.
     if isinstance(known, bool) is not isinstance(given, bool):
         return False
     try:
         return known is given or bool(known == given)
-    except (TypeError, ValueError):
-        return False  # such as an array, which has no one answer
+    except (TypeError, ValueError, RuntimeError):
+        return False  # such as an array, whose comparison is an array
 
 
 def label_text(label: object) -> bytes:
-    """A label as text that is the same in every process."""
-    if hasattr(label, "dtype") and hasattr(label, "item"):
+    """Return a label as text that is the same in every process."""
+    if hasattr(label, "dtype") and hasattr(label, "item") and getattr(label, "size", 1) == 1:
         label = label.item()  # a numpy scalar, whose repr differs between versions of numpy
     text = repr(sorted(map(repr, label))) if isinstance(label, frozenset) else repr(label)
     if " at 0x" in text and not isinstance(label, str | bytes):
         raise StateError(
             f"the label {text} has no text of its own, so a saved state could not tell whether it "
-            "is given the same arms: label arms by numbers or texts, or give the class a __repr__"
+            "is given the same arms: label arms by numbers or strings, or give the class a __repr__"
         )
     return f"\x1f{type(label).__name__}:{text}".encode()

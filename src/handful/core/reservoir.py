@@ -1,23 +1,87 @@
 """Endless arms: a reservoir from which the next arm can always be drawn.
 
-Given as a function from index to label, which can name any arm again, or as an iterator, which
-gives labels one after the other. The labels that an iterator gave are kept as long as the policy
-may ask for them again: a policy that recalls arms (the QR-M family) keeps those of its pool, one
-that does not keeps those in memory. An iterator that ends is an error when the policy needs one
-more arm. Labels that repeat are arms of their own, each with its own statistics; a reward goes to
-the arm just selected.
+A reservoir is given as a function from index to label, which can name any arm again, or as an
+iterator, which gives each label once. Labels that repeat are arms of their own, each with its own
+statistics; a reward goes to the arm just selected.
+
+On an iterator every `Reservoir` is a view of its own: it holds the labels that its policy may still
+ask for, and a place in the stream of labels. `clone()` makes another view at the same place. What
+one view draws ahead of another waits in a linked list, so that Python frees a label as soon as no
+view holds it or has it still to come. A policy that recalls arms (the QR-M family) never calls
+`keep_only` and holds the labels of its pool; one that does not holds those of the arms in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Sized
 from hashlib import blake2b
+from threading import RLock
 from typing import Any
 
-from handful.core.arms import MAX_ARMS, label_text, same_label
-from handful.errors import ExhaustedError, OtherArmsError, SettingError
+from handful.core.arms import (
+    ENDLESS,
+    SAMPLED_LABELS,
+    label_text,
+    made_label,
+    plain_label,
+    refuse_frame,
+    same_label,
+)
+from handful.errors import ExhaustedError, OtherArmsError, SettingError, StateError
 
-_SAMPLED_LABELS = 16
+
+class _Link:
+    """A place in the stream: empty, or a label and the place after it."""
+
+    __slots__ = ("after", "label")
+
+    def __init__(self) -> None:
+        self.label: Any = None
+        self.after: _Link | None = None
+
+
+class _Stream:
+    """An iterator that several views draw from, at places of their own and in any thread."""
+
+    __slots__ = ("_drawn", "_first", "_iterator", "_lock")
+
+    def __init__(self, iterator: Iterator[Hashable]) -> None:
+        self._iterator = iterator
+        self._lock = RLock()
+        self._drawn = 0
+        self._first: Any = None
+
+    def draw(self, place: _Link) -> tuple[Any, _Link]:
+        """Return the label at a place, drawn now if it is the first empty one, and what follows."""
+        if place.after is None:
+            with self._lock:
+                if place.after is None:
+                    self._fill(place)
+        assert place.after is not None
+        return place.label, place.after
+
+    def first_label(self, place: _Link) -> Any:
+        """Return the first label of all; `place` is the first empty one if none was drawn yet."""
+        if self._drawn == 0:
+            self.draw(place)
+        return self._first
+
+    def _fill(self, place: _Link) -> None:
+        try:
+            place.label = plain_label(next(self._iterator))
+        except StopIteration:
+            raise ExhaustedError(
+                f"the iterator ended after {self._drawn} arms, and the policy needs one more: give "
+                "one that does not end, or take a policy for finite sets, such as ucb-m. to_bytes() "
+                "works as before, and from_bytes() with a longer iterator goes on from there"
+            ) from None
+        if self._drawn == 0:
+            self._first = place.label
+        self._drawn += 1
+        place.after = _Link()
+
+    def __repr__(self) -> str:
+        return repr(self._iterator)
 
 
 class Reservoir:
@@ -29,19 +93,29 @@ class Reservoir:
     'b'
     """
 
-    n = MAX_ARMS
+    n = ENDLESS
     """More than any policy will ever draw."""
 
     def __init__(self, arms: Callable[[int], Hashable] | Iterable[Hashable]) -> None:
         self._make_label: Callable[[int], Hashable] | None = None
-        self._source: Iterator[Hashable] | None = None
-        self._drawn: dict[int, Hashable] = {}
+        self._checked = False
+        self._fingerprint: int | None = None
+        self._owned = False
+        self._stream: _Stream | None = None
+        self._place = _Link()
         self._next = 0
-        self._first: Hashable = None
-        if isinstance(arms, Iterable) and not isinstance(arms, str | bytes):
-            self._source = iter(arms)
-        elif callable(arms):
+        self._held: dict[int, Any] = {}
+        refuse_frame(arms)
+        if callable(arms) and not isinstance(arms, Iterable):
             self._make_label = arms
+        elif isinstance(arms, int | Sized) or hasattr(arms, "dtype"):
+            raise SettingError(
+                f"these arms are finite ({_described(arms)}), and this policy is for endless ones: "
+                "give a function from index to label or an iterator, or take a policy for finite "
+                "sets, such as ucb-m"
+            )
+        elif isinstance(arms, Iterable):
+            self._stream = _Stream(iter(arms))
         else:
             raise SettingError(
                 f"arms={arms!r} is not endless: give a function from index to label, or an iterator"
@@ -49,69 +123,87 @@ class Reservoir:
 
     @classmethod
     def of(cls, arms: Any) -> Reservoir:
-        """The reservoir as it is, or made from a function or an iterator."""
-        if isinstance(arms, Reservoir):
-            return arms
-        if isinstance(arms, int | Sequence) or hasattr(arms, "dtype"):
-            raise SettingError(
-                "these arms are finite, and this policy is for endless ones: give a function from "
-                "index to label or an iterator, or take a policy for finite sets, such as ucb-m"
-            )
-        return cls(arms)
+        """Return a reservoir for one policy, made from a function, an iterator or a reservoir.
+
+        The first policy on a reservoir uses it as it is, later ones a clone of it. They get the
+        same arms if they start before the first has released any.
+        """
+        reservoir = arms if isinstance(arms, Reservoir) else cls(arms)
+        if reservoir._owned:
+            return reservoir.clone()
+        reservoir._owned = True
+        return reservoir
+
+    @property
+    def is_iterator(self) -> bool:
+        """Whether the labels come from an iterator, which may end and gives each only once."""
+        return self._stream is not None
 
     def label(self, index: int) -> Any:
-        """The label of an arm; an iterator is drawn from as far as needed."""
-        if self._make_label is not None:
-            return self._make_label(index)
-        assert self._source is not None
+        """Return the label of an arm; an iterator is drawn from as far as needed."""
+        if self._stream is None:
+            assert self._make_label is not None
+            label = made_label(self._make_label, index, self._checked)
+            self._checked = True
+            return label
         while self._next <= index:
-            try:
-                label = next(self._source)
-            except StopIteration:
-                raise ExhaustedError(
-                    f"the iterator ended after {self._next} arms, and the policy needs one more: "
-                    "give one that does not end, or a policy for finite sets, such as ucb-m "
-                    "(recommend() and to_bytes() work as before)"
-                ) from None
-            if self._next == 0:
-                self._first = label
-            self._drawn[self._next] = label
+            self._held[self._next], self._place = self._stream.draw(self._place)
             self._next += 1
         try:
-            return self._drawn[index]
+            return self._held[index]
         except KeyError:
             raise ExhaustedError(
-                f"arm {index} was given up and an iterator cannot give it again"
+                f"arm {index} was released, and an iterator cannot give it again: give each policy "
+                "an iterator of its own, or a function from index to label"
             ) from None
 
-    def forget_all_but(self, indices: Sequence[int]) -> None:
-        """Let go of labels that will not be asked for again: all drawn so far but these."""
-        for index in [i for i in self._drawn if i not in indices]:
-            del self._drawn[index]
+    def clone(self) -> Reservoir:
+        """Return arms that another policy can use independently, from the same place on."""
+        if self._stream is None:
+            return self
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__, _held=self._held.copy(), _owned=True)
+        return twin
+
+    def restart(self) -> None:
+        """Let the policy start again from the first arm; refuse if an iterator's are gone."""
+        if self._stream is not None and len(self._held) < self._next:
+            raise ExhaustedError(
+                f"{self._next} arms were drawn from the iterator and some of them released, so a "
+                "policy cannot start again on it: make a new policy on a new iterator, or give a "
+                "function from index to label"
+            )
+
+    def keep_only(self, indices: Collection[int]) -> None:
+        """Release the labels that will not be asked for again: all drawn so far but these."""
+        wanted = set(indices)
+        self._held = {index: label for index, label in self._held.items() if index in wanted}
 
     def slot_of(self, label: object, indices: Sequence[int]) -> int | None:
-        """Which of a few arms, given by index, has this label; None if none of them."""
+        """Return which of a few arms, given by index, has this label; None if none of them."""
         for slot, index in enumerate(indices):
             if same_label(self.label(index), label):
                 return slot
         return None
 
     def knows(self, label: object) -> bool | None:
-        """A reservoir cannot tell: None."""
+        """Return None: a reservoir cannot list its labels."""
         return None
 
     def fingerprint(self) -> int:
-        """64 bits from a sample of the labels; of an iterator, from the first."""
-        digest = blake2b(digest_size=8)
-        if self._make_label is not None:
-            digest.update(b"endless function")
-            for index in range(_SAMPLED_LABELS):
-                digest.update(label_text(self._make_label(index)))
-        else:
-            if self._next == 0:
-                self.label(0)
-            digest.update(b"endless iterator" + label_text(self._first))
-        return int.from_bytes(digest.digest(), "little")
+        """Return 64 bits from a sample of the labels, or from an iterator's first; cached."""
+        if self._fingerprint is None:
+            digest = blake2b(digest_size=8)
+            if self._stream is not None:
+                first = self._stream.first_label(self._place)
+                digest.update(b"endless iterator" + label_text(first))
+            else:
+                assert self._make_label is not None
+                digest.update(b"endless function")
+                for index in range(SAMPLED_LABELS):
+                    digest.update(label_text(self._make_label(index)))
+            self._fingerprint = int.from_bytes(digest.digest(), "little")
+        return self._fingerprint
 
     def check_fingerprint(self, saved: int, saved_n: int) -> None:
         """Refuse a state that was saved with other arms."""
@@ -121,5 +213,25 @@ class Reservoir:
                 "iterator that gives the same labels from the first on"
             )
 
+    def __copy__(self) -> Reservoir:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Reservoir:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[type[Reservoir], tuple[Callable[[int], Hashable]]]:
+        if self._make_label is None:
+            raise StateError(
+                "arms that come from an iterator cannot be pickled: save the policy by to_bytes(), "
+                "and restore it by from_bytes() with a new iterator of the same labels"
+            )
+        return Reservoir, (self._make_label,)
+
     def __repr__(self) -> str:
-        return f"Reservoir({self._make_label or self._source!r})"
+        return f"Reservoir({self._make_label or self._stream!r})"
+
+
+def _described(arms: Any) -> str:
+    # A range is Sized too, but one of more than 2^63 numbers has no len().
+    has_length = isinstance(arms, Sized) and not isinstance(arms, range)
+    return f"a {type(arms).__name__} of {len(arms)}" if has_length else repr(arms)

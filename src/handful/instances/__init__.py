@@ -17,16 +17,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from handful.core.arms import MAX_ARMS
+from handful.core.arms import ENDLESS
 from handful.core.rng import State
 from handful.errors import MissingExtraError, SettingError, UnknownNameError
 from handful.instances import distributions, means
 
 __all__ = ["Instance", "instance"]
-
-
-ENDLESS_ARMS = 2**62
-"""The number of arms of a reservoir, as far as arithmetic goes."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,7 @@ def _reservoir(spec: str, arguments: list[str]) -> Instance:
         raise SettingError(f"instance {spec!r}: A and B must be from 0.01 to 1000")
     if not 0.0 < top <= 1.0:
         raise SettingError(f"instance {spec!r}: MU_STAR={top:g} must be above 0 and at most 1")
-    return Instance(f"beta:{a!r}:{b!r}:{top!r}", ENDLESS_ARMS, means.RESERVOIR, a=a, b=b, top=top)
+    return Instance(f"beta:{a!r}:{b!r}:{top!r}", ENDLESS, means.RESERVOIR, a=a, b=b, top=top)
 
 
 _PARSERS: dict[str, Callable[[str, list[str]], Instance]] = {
@@ -229,6 +225,6 @@ def _arms(spec: str, text: str) -> int:
     # Through int first: a float would round the largest numbers of arms.
     plain = re.fullmatch(r"[+-]?\d{1,40}", text.strip())
     n = int(text) if plain else _number(spec, text)
-    if n != int(n) or not 1 <= n <= MAX_ARMS:
-        raise SettingError(f"instance {spec!r}: K={text} must be a whole number from 1 to 2^63")
+    if n != int(n) or not 1 <= n < ENDLESS:
+        raise SettingError(f"instance {spec!r}: K={text} must be an integer from 1 to 2^62 - 1")
     return int(n)

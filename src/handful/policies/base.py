@@ -314,7 +314,7 @@ class Policy:
     def reset(self) -> None:
         """Forget everything and start again as if new, with the same seed."""
         with self._lock:
-            self._arms = self._arms.clone()
+            self._arms.restart()
             self._state = self._fresh()
             self._see()
 
@@ -405,7 +405,7 @@ class Policy:
     @classmethod
     def _arms_of(cls, arms: Any) -> FiniteArms | Reservoir:
         if cls.endless or (cls.any_arms and _has_no_end(arms)):
-            return Reservoir.of(arms).clone()
+            return Reservoir.of(arms)
         if isinstance(arms, Reservoir):
             raise SettingError(
                 f"{cls.name} is for finite sets of arms, and a reservoir is endless: take a policy "
