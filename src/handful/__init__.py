@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from handful.core.arms import FiniteArms
 from handful.core.reservoir import Reservoir
+from handful.core.state import State
+from handful.core.tickets import Decision, Receipt
 from handful.errors import HandfulError, MissingExtraError
 from handful.policies import (
     MOSSM,
@@ -31,7 +33,7 @@ from handful.policies import (
     from_bytes,
     policy,
 )
-from handful.rules import BonusRule, IndexRule, LeaderRule
+from handful.rules import Moment, Rule
 
 if TYPE_CHECKING:
     from handful.simulation import Result, simulate
@@ -46,17 +48,19 @@ __all__ = [
     "QUCBM",
     "TSM",
     "UCBM",
-    "BonusRule",
+    "Decision",
     "FiniteArms",
     "HandfulError",
-    "IndexRule",
-    "LeaderRule",
+    "Moment",
     "PhasedPolicy",
     "Policy",
     "PooledPolicy",
     "Race",
+    "Receipt",
     "Reservoir",
     "Result",
+    "Rule",
+    "State",
     "__version__",
     "from_bytes",
     "policy",

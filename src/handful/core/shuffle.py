@@ -11,6 +11,8 @@ The grid has fewer than sqrt(K) + 1 spare cells, so walking is rare.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
 from handful.core.rng import GOLDEN, MASK, as_int, as_word, mix
 
 
@@ -42,7 +44,12 @@ def arm_at(position: int, n_arms: int, key: int) -> int:
     rows, columns, rounds = grid(n_arms)
     return as_int(
         forward(
-            as_word(position), as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds), key
+            as_word(position),
+            as_word(n_arms),
+            as_word(rows),
+            as_word(columns),
+            as_word(rounds),
+            key,
         )
     )
 
@@ -51,7 +58,9 @@ def position_of(arm: int, n_arms: int, key: int) -> int:
     """Return where an arm stands in the shuffled order: the inverse of `arm_at`."""
     rows, columns, rounds = grid(n_arms)
     return as_int(
-        backward(as_word(arm), as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds), key)
+        backward(
+            as_word(arm), as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds), key
+        )
     )
 
 

@@ -40,26 +40,26 @@ class Kind(NamedTuple):
 
 Int = Annotated[int, Kind("q", "<i8")]
 """A 64-bit integer."""
-Count = Annotated[int, Kind("I", "<u4")]
-"""An integer from 0 to 2^32 - 1."""
-Small = Annotated[int, Kind("B", "u1")]
-"""An integer from 0 to 255; also a flag."""
+Count = Annotated[int, Kind("i", "<i4")]
+"""A 32-bit integer."""
+Small = Annotated[int, Kind("b", "i1")]
+"""An 8-bit integer, also a flag."""
 Word = Annotated[int, Kind("Q", "<u8")]
 """64 random bits. In a kernel, words do not mix with other integers."""
 Float = Annotated[float, Kind("d", "<f8")]
 """A double that is never NaN."""
-Slot = Annotated[int, Kind("I", "<u4", is_slot=True)]
+Slot = Annotated[int, Kind("i", "<i4", is_slot=True)]
 """The number of a slot in use, or of the first free one."""
 Words = Annotated[list[int], Kind("Q", "<u8", count=2)]
 """The two words of a generator."""
 Ints = Annotated[list[int], Kind("q", "<i8", per_slot=True)]
 """A 64-bit integer for each slot."""
-Counts = Annotated[list[int], Kind("I", "<u4", per_slot=True)]
-"""An integer from 0 to 2^32 - 1 for each slot."""
+Counts = Annotated[list[int], Kind("i", "<i4", per_slot=True)]
+"""A 32-bit integer for each slot."""
 Floats = Annotated[list[float], Kind("d", "<f8", per_slot=True)]
 """A double for each slot."""
 
-NO_SLOT = 2**32 - 1
+NO_SLOT = -1
 """In `State.pending`: no decision is pending."""
 MOST_PULLS = 2**53
 """Counters beyond this are refused when a state is restored."""
@@ -119,7 +119,7 @@ class State(metaclass=_Slotted):
             else:
                 setattr(self, name, 0.0 if kind.code == "d" else 0)
         self.pending = NO_SLOT
-        self.capacity = NO_SLOT
+        self.capacity = 2**31
 
     @classmethod
     def layout(cls, memory: int) -> list[tuple[Any, ...]]:
@@ -156,7 +156,7 @@ class State(metaclass=_Slotted):
             taken = [next(values) for _ in range(kind.count)]
             setattr(state, name, taken if kind.count > 1 else taken[0])
         size = form.slot.size
-        if state.held > capacity or len(data) != form.head.size + state.held * size:
+        if not 0 <= state.held <= capacity or len(data) != form.head.size + state.held * size:
             raise StateError("the saved slots do not fit the saved memory size")
         columns = list(zip(*form.slot.iter_unpack(data[form.head.size :]), strict=True))
         for name, column in zip(form.slots, columns, strict=False):
@@ -168,22 +168,23 @@ class State(metaclass=_Slotted):
         """Refuse values that no policy could have left behind."""
         for name, kind in fields(type(self)).items():
             for value in _listed(getattr(self, name)):
-                if kind.is_slot and value > self.held:
+                if kind.is_slot and not 0 <= value <= self.held:
                     raise StateError(f"the saved policy has no slot {value} ({name})")
                 if value != value or (kind.code == "q" and abs(value) > 2**62):
                     raise StateError(f"the saved policy cannot have {name}={value}")
         if len(set(self.arm)) < self.held:
             raise StateError("the saved memory holds an arm twice")
-        if self.pending != NO_SLOT and self.pending >= self.held:
+        if not NO_SLOT <= self.pending < self.held:
             raise StateError("the saved choice is not in the saved memory")
-        if not self.rng[1] & 1 or not 0 <= self.rewards <= self.clock <= MOST_PULLS:
+        counted = 0 <= self.rewards <= self.clock <= MOST_PULLS
+        if not self.rng[1] & 1 or not counted or min(self.forgotten, self.refused) < 0:
             raise StateError("the saved counters are not possible")
         for slot in range(self.held):
             possible = (
                 0 <= self.arm[slot] < n_arms
                 and 0 <= self.pulls[slot] <= self.rewards
                 and 0.0 <= self.sums[slot] <= self.pulls[slot]
-                and self.in_flight[slot] <= self.clock
+                and 0 <= self.in_flight[slot] <= self.clock
                 and 1 <= self.born[slot] <= self.clock + 1
             )
             if not possible:

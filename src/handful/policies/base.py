@@ -163,7 +163,7 @@ class Policy:
     @classmethod
     def slots_for(cls, horizon: int, values: dict[str, float]) -> int:
         """Return how many slots a run of so many pulls can use, whatever the memory."""
-        return UNBOUNDED if cls.unbounded else 2**32
+        return UNBOUNDED if cls.unbounded else 2**31
 
     @classmethod
     def parameters(cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]) -> Any:
@@ -298,8 +298,7 @@ class Policy:
     def _refuse_scores(self) -> None:
         state = self._state
         statistics = ", ".join(
-            f"(n={n}, s={s:g})"
-            for n, s in zip(state.pulls[:8], state.sums[:8], strict=True)
+            f"(n={n}, s={s:g})" for n, s in zip(state.pulls[:8], state.sums[:8], strict=True)
         )
         raise RuleError(
             f"{self.name} found no score that is a number among arms with {statistics}: a score "

@@ -31,7 +31,7 @@ from handful.policies.schedule import (
     sub_phases,
 )
 from handful.rules import Rule, chooser
-from handful.rules.base import Credit, as_given, trial
+from handful.rules.base import Credit, as_given, trial, with_name
 
 _PAPER = (
     "Roy Chaudhuri and Kalyanakrishnan, Regret minimisation in multi-armed bandits using bounded "
@@ -133,7 +133,7 @@ def checked_credit(rule: Rule) -> Credit:
             raise RuleError(message)
         return x
 
-    return taken
+    return with_name(taken, "credit", rule.name)
 
 
 def functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
@@ -155,7 +155,7 @@ def functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
         credit(state, slot, taken(reward, state.rng))
         state.done += 1
 
-    return propose, observe
+    return with_name(propose, "propose", rule.name), with_name(observe, "observe", rule.name)
 
 
 def pooled_functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
@@ -180,7 +180,7 @@ def pooled_functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., N
         state.done += 1
         state.round_done += 1
 
-    return propose, observe
+    return with_name(propose, "pooled", rule.name), with_name(observe, "pooling", rule.name)
 
 
 class PhasedPolicy(Policy):
@@ -303,9 +303,8 @@ class PooledPolicy(PhasedPolicy):
     def recommend_arm(state: Any, p: Any) -> int:
         """Return the arm that the last finished sub-phase recommends, or the most played so far."""
         K = pool(p.B, p.alpha, state.round)
-        finished = (
-            state.done >= budget(K, p.M, state.phase)
-            or state.round_done >= round_pulls(p.B, state.round)
+        finished = state.done >= budget(K, p.M, state.phase) or state.round_done >= round_pulls(
+            p.B, state.round
         )
         if finished or state.phase > 1 or state.sub_phase > 1:
             return int(state.arm[most_pulled(state) if finished else 0])

@@ -167,9 +167,7 @@ def challenge(state: RaceState, slot: int, c: float, p: RaceParameters) -> None:
     state.level = c * math.log(t0)
     if state.tried <= p.K:
         first = first_pass(p)
-        longest = min(
-            math.pow(t0, p.constants.glance), math.pow(first, 1.0 - p.constants.arms)
-        )
+        longest = min(math.pow(t0, p.constants.glance), math.pow(first, 1.0 - p.constants.arms))
     else:
         longest = min(t0, p.constants.longest * due(state.tried - 1, state.cost, p) / p.K)
     state.margin = state.level / math.log(max(2.0, longest))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from handful.core.rng import uniform
-from handful.core.state import State, admit
-from handful.policies.base import Parameters, Policy
+from handful.core.state import admit
+from handful.policies.base import Parameters
 from handful.policies.hand import HandPolicy, HandState, bring_up
 
 

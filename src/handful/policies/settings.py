@@ -81,6 +81,6 @@ def check_memory(memory: Any) -> int:
             f"memory={memory} cannot compare arms: give memory >= 2 "
             "(the incumbent and at least one challenger)"
         )
-    if capacity >= 2**32:
-        raise SettingError(f"memory={memory} is not a handful: give memory < 2^32")
+    if capacity >= 2**31:
+        raise SettingError(f"memory={memory} is not a handful: give memory < 2^31")
     return capacity

@@ -191,7 +191,6 @@ class MPSE(StoresBest, RetainingPolicy):
     settings: ClassVar[Mapping[str, Setting]] = {
         "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
     }  # fmt: skip
-    propose = RetainingPolicy.propose
     calm = staticmethod(calm_when_over)
 
     @staticmethod
@@ -235,7 +234,6 @@ class MBSE(StoresBest, RetainingPolicy):
     settings: ClassVar[Mapping[str, Setting]] = {
         "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
     }  # fmt: skip
-    propose = RetainingPolicy.propose
     calm = staticmethod(calm_when_over)
 
     @staticmethod

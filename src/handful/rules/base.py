@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from handful.core.rng import uniform
 from handful.core.state import State
@@ -43,6 +43,7 @@ class Moment(NamedTuple):
     """The policy's generator, for rules that draw: `handful.core.rng.uniform(now.rng)`."""
 
 
+F = TypeVar("F", bound=Callable[..., Any])
 Score: TypeAlias = Callable[[int, float, Moment], float]
 Credit: TypeAlias = Callable[[float, list[int]], float]
 
@@ -111,7 +112,15 @@ def chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
     it is pulled first if the rule tries each arm, unless its first reward is on the way. The result
     is -1 where no score is a number.
     """
-    return _bonus_chooser(rule) if rule.is_bonus else _score_chooser(rule)
+    choose = _bonus_chooser(rule) if rule.is_bonus else _score_chooser(rule)
+    return with_name(choose, "choose", rule.name)
+
+
+def with_name(function: F, role: str, name: str) -> F:
+    """Give a function that a factory made a name that no other has: compilers link by name."""
+    plain = "".join(letter if letter.isalnum() else f"_{ord(letter)}_" for letter in name)
+    function.__name__ = function.__qualname__ = f"{role}_{plain}"
+    return function
 
 
 def _bonus_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from handful.core.rng import stream
+from handful.core.rng import generator_from
 from handful.errors import EngineError
-from handful.policies.base import order_key, seed_word
+from handful.policies.base import seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import rounds, schedule
-from handful.rules import DrawRule
-from handful.rules.steadiness import check_steady
+from handful.rules.monotonicity import check_monotone
 from handful.simulation import reference
-from handful.simulation.families import family_of, forget_kernels, round_shape
+from handful.simulation.engines import as_run
 from handful.simulation.kernels.block import Block
 from handful.simulation.kernels.jit import CompileError, cache_folder, is_cold
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import Batch
+from handful.simulation.kinds import forget_kernels, kind_of, round_shape
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
@@ -53,11 +53,10 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     Python. A block of runs is compared with a run alone. Only the first pulls are seen; what
     differs later, such as a whole number that overflows, is for `--engine python` to find.
     """
-    if issubclass(cell.policy, PhasedPolicy):
-        rule = cell.policy.rule
-        if not isinstance(rule, DrawRule) and rule.steady:
-            check_steady(rule)
-    pulls = min(_CHECKED_PULLS, max(10, _CHECKED_LOOKS // family_of(cell).slots(cell)))
+    cell = as_run(cell)
+    if issubclass(cell.policy, PhasedPolicy) and cell.policy.rule.monotone:
+        check_monotone(cell.policy.rule)
+    pulls = min(_CHECKED_PULLS, max(10, _CHECKED_LOOKS // kind_of(cell.policy).slots(cell)))
     tiny = replace(cell, horizon=min(cell.horizon, pulls), runs=1, record=False)
     # A skipping kernel skips only between two times of the grid.
     every = tiny.horizon if skipping else 1
@@ -75,7 +74,7 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
             + " ".join(line.strip() for line in said[:3])
         ) from error
     right = slow is None or _same(fast, slow)
-    if not skipping and family_of(cell).most_lanes(cell, skipping) > 1:
+    if not skipping and kind_of(cell.policy).most_lanes(cell, skipping) > 1:
         # In a block of runs and without stops, other loops do the work.
         block = simulate_runs(replace(tiny, runs=WIDTH), [tiny.horizon], n_jobs=1)
         right = right and block.regret[0, -1] == fast.regret[0, -1]
@@ -98,12 +97,12 @@ def _same(fast: Outcome, slow: Outcome) -> bool:
 
 def must_compile(cell: Cell, skipping: bool = False) -> bool:
     """Whether the cell's kernel has to be compiled, which takes seconds."""
-    return is_cold(_kernel(cell, skipping))
+    return is_cold(_kernel(as_run(cell), skipping))
 
 
 def _kernel(cell: Cell, skipping: bool) -> Any:
-    family = family_of(cell)
-    return family.kernel(cell, family.build(cell, skipping))
+    kind = kind_of(cell.policy)
+    return kind.kernel(cell, kind.build(cell, skipping))
 
 
 def _interpreted(tiny: Cell, grid: list[int]) -> Outcome:
@@ -111,7 +110,7 @@ def _interpreted(tiny: Cell, grid: list[int]) -> Outcome:
     batch = _batch(tiny, grid, range(1))
     with np.errstate(over="ignore"):  # 64-bit words wrap around
         plain = _kernel(tiny, skipping=True).py_func
-        family_of(tiny).start(tiny, plain, 1)(Block(0, 1, 1), batch)
+        kind_of(tiny.policy).start(tiny, plain, 1)(Block(0, 1, 1), batch)
     return _outcome(tiny, batch, 1)
 
 
@@ -133,6 +132,7 @@ def simulate_runs(
     skipping: bool = False,
 ) -> Outcome:
     """All runs of a cell. `progress` is called now and then with the pulls done so far."""
+    cell = as_run(cell)
     workers = min(n_jobs or os.cpu_count() or 1, cell.runs)
     outcomes: list[Outcome] = []
     done = 0
@@ -156,13 +156,13 @@ def _run_batch(
     skipping: bool,
 ) -> None:
     counters = np.zeros((workers, 1), dtype=np.int64)
-    family = family_of(cell)
+    kind = kind_of(cell.policy)
     kernel = _kernel(cell, skipping)
-    blocks = _blocks(runs, workers, family.most_lanes(cell, skipping))
+    blocks = _blocks(runs, workers, kind.most_lanes(cell, skipping))
     lanes = max(block.lanes for block in blocks)
 
     def work(worker: int, todo: Iterator[Block]) -> None:
-        run = family.start(cell, kernel, lanes)
+        run = kind.start(cell, kernel, lanes)
         mine = batch._replace(progress=counters[worker])
         for block in todo:
             run(block, mine)
@@ -208,13 +208,13 @@ def _blocks(runs: int, workers: int, most: int) -> list[Block]:
 def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
     world = cell.instance
     n = len(runs)
-    seeds = [seed_word(policy_seed(cell.seed, cell.id, run)) for run in runs]
+    keys = [seed_word(policy_seed(cell.seed, cell.id, run)) for run in runs]
     stays = _stays(cell) if cell.record else 0
-    slots = family_of(cell).slots(cell)
+    slots = kind_of(cell.policy).slots(cell)
     return Batch(
-        choices=np.array([stream("choices", seed) for seed in seeds], dtype=np.uint64),
+        choices=np.array([generator_from(key) for key in keys], dtype=np.uint64),
         rewards=np.array([reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64),
-        order=np.array([order_key(seed) for seed in seeds], dtype=np.uint64),
+        order=np.array(keys, dtype=np.uint64),
         arms=np.array(
             [world_key(cell.seed, cell.id, run, cell.tape) for run in runs], dtype=np.uint64
         ),

@@ -36,10 +36,14 @@ class Cell:
     settings: Mapping[str, float] = field(default_factory=dict)
     tape: bool = False
     record: bool = False
+    known_as: str = ""
+    """The id of the cell that this one runs in place of."""
 
     @property
     def id(self) -> str:
         """What tells this cell from others, horizon, runs and seed aside."""
+        if self.known_as:
+            return self.known_as
         values = check_settings(self.policy, self.settings)
         told = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
         return f"{self.policy.name}{told} M={self.memory} {self.instance.name}"

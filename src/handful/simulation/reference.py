@@ -13,7 +13,6 @@ import numpy as np
 
 from handful.core.reservoir import Reservoir
 from handful.core.rng import GOLDEN, State, tape_word
-from handful.policies.automaton import AutomatonPolicy
 from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
 from handful.simulation.outcome import Outcome, Stays
@@ -62,8 +61,7 @@ def simulate_run(
     state = reward_stream(cell.seed, cell.id, run)
     key = tape_key(cell.seed, run)
     arms_key = world_key(cell.seed, cell.id, run, cell.tape)
-    if isinstance(policy, AutomatonPolicy):
-        policy.reveal(lambda arm: world.mean(arm, arms_key))
+    policy.reveal(lambda arm: world.mean(arm, arms_key))
     total = ExactSum()
     regret = np.empty((1, len(grid)))
     pulls = np.zeros((1, world.n_arms), dtype=np.int64) if world.n_arms <= FEW_ARMS else None
@@ -73,6 +71,8 @@ def simulate_run(
         if t & 1023 == 0 and _stop is not None and _stop.is_set():
             raise KeyboardInterrupt
         arm = policy.select()
+        if stays is not None:
+            stays.selected(t)
         if cell.tape:
             state = _tape_state(key, t, arm)
         policy.update(arm, world.draw(arm, state, arms_key))
@@ -99,7 +99,7 @@ def _tape_state(key: int, t: int, arm: int) -> State:
 
 
 class _StayLog:
-    """Watches the memory's generation numbers to see when it was refilled.
+    """Watches when stays in memory begin.
 
     Policies that change what they recommend in the middle of a stay have a new entry then, too.
     """
@@ -110,19 +110,31 @@ class _StayLog:
         self._open(0)
 
     def _open(self, t: int) -> None:
-        memory = self.policy._memory
+        state = self.policy._state
         self.start = t
-        self.generations = list(memory.generations)
-        self.arms = list(memory.arms)
+        self.born = self._born()
+        self.arms = list(state.arm[: state.held])
         self.counts = dict.fromkeys(self.arms, 0)
-        self.vouched = self._vouched()
+        self.recommended = self._recommended()
 
-    def _vouched(self) -> int | None:
+    def _born(self) -> list[int]:
+        state = self.policy._state
+        return list(state.born[: state.held])
+
+    def _recommended(self) -> int | None:
         return None if isinstance(self.policy, PhasedPolicy) else self.policy.recommend()
 
+    def selected(self, t: int) -> None:
+        """See whether arms came or went for the pull at time t."""
+        if self._born() != self.born:
+            if sum(self.counts.values()):
+                self._close()
+            self._open(t)
+
     def pulled(self, t: int, arm: int) -> None:
+        """Count the pull at time t."""
         self.counts[arm] += 1
-        if self.policy._memory.generations != self.generations or self._vouched() != self.vouched:
+        if self._recommended() != self.recommended:
             self._close()
             self._open(t + 1)
 

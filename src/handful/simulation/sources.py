@@ -30,10 +30,10 @@ _IMPORT = re.compile(
 
 
 @cache
-def source_digest(module: str | None = None) -> str:
-    """64 bits of the contents of all sources that run a cell, and of a policy's own module."""
+def source_digest(*modules: str) -> str:
+    """64 bits of the contents of all sources that run a cell, and of those behind these modules."""
     digest = blake2b(digest_size=8)
-    for file in files_behind(ENTRY_POINTS if module is None else (*ENTRY_POINTS, module)):
+    for file in files_behind((*ENTRY_POINTS, *modules)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from handful import __version__
 from handful.errors import SettingError
-from handful.policies.automaton import AutomatonPolicy
-from handful.policies.phased import PhasedPolicy
-from handful.rules import BonusRule, DrawRule
 from handful.simulation import Cell, Result, read_parquet, run_cell
+from handful.simulation.engines import as_run
 from handful.simulation.result import shortened
 from handful.simulation.sources import source_digest
 from handful.studies.results import Results
@@ -87,13 +85,7 @@ class Store:
 
 def work(planned: Cell) -> float:
     """About how many nanoseconds a cell takes on one core: for the time left, and nothing else."""
-    pulls = planned.horizon * planned.runs
-    m = min(planned.memory, planned.instance.n_arms, 100)  # beyond that, few are looked at
-    if issubclass(planned.policy, PhasedPolicy):
-        rule = planned.policy.rule
-        if isinstance(rule, BonusRule):
-            return pulls * (4.0 + 0.18 * m)
-        if isinstance(rule, DrawRule):
-            return pulls * (10.0 if m == 2 else 25.0 + 0.5 * m)
-        return pulls * (50.0 + 3.0 * m)
-    return pulls * (10.0 if issubclass(planned.policy, AutomatonPolicy) else 100.0)
+    from handful.simulation.kinds import kind_of
+
+    run = as_run(planned)
+    return run.horizon * run.runs * kind_of(run.policy).cost(run)

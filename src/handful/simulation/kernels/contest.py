@@ -1,15 +1,10 @@
-"""Thompson sampling: pull the arm that is best in a draw from the posterior.
+"""The highest of many posterior draws without making them all: an exact rejection contest.
 
-    X_i ~ Beta(1 + s_i, 1 + n_i - s_i), independent; pull argmax X_i
-
-Thompson 1933; Agrawal and Goyal, "Further optimal regret bounds for Thompson sampling", AISTATS
-2013, whose treatment of rewards r in (0, 1) is used: a Bernoulli(r) trial is credited in their
-place, so s is a number of successes.
-
-A draw for every arm at every pull is most of the cost, and most draws have no chance to be the
-best. `pick` finds the argmax, with exactly its law, without them. Let l be the arm with the highest
-posterior mean, and q a number that X_l hardly ever falls below. The density f_i of another arm is
-log-concave, so beyond q, if q is past its mode, it lies under the exponential
+Thompson sampling pulls argmax X_i, X_i ~ Beta(1 + s_i, 1 + n_i - s_i). A draw for every arm at
+every pull is most of the cost, and most draws cannot be the best. `contest` finds the argmax, with
+exactly its distribution, without them. Let l be the arm with the highest posterior mean, and q a
+number that X_l hardly ever falls below. The density f_i of another arm is log-concave, so beyond q,
+if q is past its mode, it lies under the exponential
 
     g_i(x) = f_i(q) exp(-k (x - q)),   k = (n q - s) / (q (1 - q)),   of mass G_i = f_i(q) / k,
 
@@ -27,108 +22,22 @@ from collections.abc import MutableSequence, Sequence
 
 from handful.core.binomial import log_binomial
 from handful.core.rng import State, beta_from_one, positive_uniform, uniform
-from handful.rules.base import DrawRule
 
-_DEPTH = 2.0
-"""How many standard deviations q lies below the leader's mean, at least: a matter of speed only."""
 _DEEPEST = 300.0
 """Less than the logarithm by which a double can be too small to be told from 0."""
 
 
-def trial(reward: float, rng: State) -> float:
-    """A success with probability `reward`."""
-    if reward == 0.0 or reward == 1.0:
-        return reward
-    return 1.0 if uniform(rng) < reward else 0.0
-
-
 def draw(n: int, s: float, rng: State) -> float:
-    """A draw from the posterior of an arm's mean."""
+    """Return a draw from the posterior of an arm's mean."""
     return beta_from_one(1.0 + s, 1.0 + n - s, rng)
 
 
-def prepare(
-    n: Sequence[int],
-    s: Sequence[float],
-    m: int,
-    means: MutableSequence[float],
-    tails: MutableSequence[float],
-    pulled: int,
-    leader: int,
-    q: float,
-    none: float,
-) -> tuple[int, float, float]:
-    """The leader, q and prod (1 - G_i), with the posterior means and G_i written to the lists.
-
-    `pulled` is the one slot that has changed since the lists and the last three arguments were
-    made, or -1. What comes out depends on n and s only: the rest saves time.
-    """
-    old_leader = leader
-    old_q = q
-    if pulled < 0:
-        for i in range(m):
-            means[i] = (1.0 + s[i]) / (2.0 + n[i])
-        leader = _first_highest(means, m)
-    else:
-        before = means[pulled]
-        mean = (1.0 + s[pulled]) / (2.0 + n[pulled])
-        means[pulled] = mean
-        if pulled == leader:
-            if mean < before:
-                leader = _first_highest(means, m)
-        elif mean > means[leader] or (mean == means[leader] and pulled < leader):
-            leader = pulled
-    q = _low(n[leader], means[leader])
-    if pulled < 0 or leader != old_leader or q != old_q:
-        for i in range(m):
-            tails[i] = 0.0 if i == leader else tail(n[i], s[i], q)
-    elif pulled != leader:
-        tails[pulled] = tail(n[pulled], s[pulled], q)
-    else:
-        return leader, q, none
-    none = 1.0
-    for i in range(m):
-        none *= 1.0 - tails[i]
-    return leader, q, none
-
-
-def _first_highest(values: Sequence[float], m: int) -> int:
-    best = 0
-    for i in range(1, m):
-        if values[i] > values[best]:
-            best = i
-    return best
-
-
-def _low(n: int, mean: float) -> float:
-    """The q for a leader, on a grid of a quarter to half a deviation, so that it seldom moves."""
-    deviation = math.sqrt(mean * (1.0 - mean) / (n + 3.0))
-    step = math.ldexp(1.0, math.frexp(deviation)[1] - 2)
-    return math.floor((mean - _DEPTH * deviation) / step) * step
-
-
 def tail(n: int, s: float, q: float) -> float:
-    """G, the mass of the exponential over the posterior beyond q; 1 where it is of no use."""
+    """Return G, the mass of the exponential over the posterior beyond q; 1 where it is of no use."""
     if q * n <= s or q <= 0.0:
         return 1.0
     density = (n + 1.0) * math.exp(log_binomial(n, s, q))
     return min(1.0, density * q * (1.0 - q) / (n * q - s))
-
-
-def pick(
-    n: Sequence[int],
-    s: Sequence[float],
-    m: int,
-    tails: MutableSequence[float],
-    leader: int,
-    q: float,
-    none: float,
-    rng: State,
-) -> int:
-    """The slot whose draw is the highest."""
-    return contest(
-        n, s, m, tails, leader, q, none, draw(n[leader], s[leader], rng), uniform(rng), rng
-    )
 
 
 def contest(
@@ -143,7 +52,7 @@ def contest(
     u: float,
     rng: State,
 ) -> int:
-    """The slot whose draw is the highest, where `highest` is the leader's.
+    """Return the slot whose draw is the highest, where `highest` is the leader's.
 
     u, uniform in (0, 1), decides which other arms have a proposal beyond q: none, if u < `none`. An
     arm whose proposal is refused is marked, for a moment, by the sign of its G.
@@ -155,7 +64,7 @@ def contest(
         for i in range(m):
             quiet *= 1.0 - tails[i]
             if u >= quiet:
-                x = _proposal(n[i], s[i], q, rng) if tails[i] < 1.0 else draw(n[i], s[i], rng)
+                x = proposal(n[i], s[i], q, rng) if tails[i] < 1.0 else draw(n[i], s[i], rng)
                 if x > highest:
                     highest = x
                     best = i
@@ -168,7 +77,7 @@ def contest(
         low = highest
         for i in range(m):
             if i != leader and tails[i] < 1.0:
-                x = _between(n[i], s[i], low, q, tails[i], rng)
+                x = between(n[i], s[i], low, q, tails[i], rng)
                 if x > highest:
                     highest = x
                     best = i
@@ -178,8 +87,8 @@ def contest(
     return best
 
 
-def _proposal(n: int, s: float, q: float, rng: State) -> float:
-    """A draw from the exponential beyond q if it is accepted as one from the posterior, else -1."""
+def proposal(n: int, s: float, q: float, rng: State) -> float:
+    """Return a draw from the exponential beyond q if it is accepted as one from the posterior, else -1."""
     k = (n * q - s) / (q * (1.0 - q))
     d = -math.log(positive_uniform(rng)) / k
     if q + d >= 1.0:
@@ -188,8 +97,8 @@ def _proposal(n: int, s: float, q: float, rng: State) -> float:
     return q + d if math.log(positive_uniform(rng)) <= below else -1.0
 
 
-def _between(n: int, s: float, low: float, q: float, tail: float, rng: State) -> float:
-    """A draw, known to be below q, if it is above `low`, else -1; `tail` is negative if refused.
+def between(n: int, s: float, low: float, q: float, tail: float, rng: State) -> float:
+    """Return a draw, known to be below q, if it is above `low`, else -1; `tail` is negative if refused.
 
     One uniform number decides whether an arm has a proposal: beyond q, if it is less than the mass
     of the exponential there, `tail`; between `low` and q, if it is less than tail (1 + more), the
@@ -214,6 +123,3 @@ def _between(n: int, s: float, low: float, q: float, tail: float, rng: State) ->
         return -1.0
     below = s * math.log1p(-d / q) + (n - s) * math.log1p(d / (1.0 - q)) - k * d
     return q - d if math.log(positive_uniform(rng)) <= below else -1.0
-
-
-THOMPSON = DrawRule("thompson", prepare, pick, credit=trial, from_beta=True)

@@ -19,14 +19,14 @@ from itertools import product
 import numpy as np
 
 from handful.core import rng
-from handful.rules import thompson
+from handful.simulation.kernels import contest
 from handful.simulation.kernels.block import PULLS, Luck, Memory
 from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.posteriors import chance, height, quantiles
 from handful.simulation.kernels.step import draw_uniforms
 from handful.simulation.kernels.world import Floats, Ints, Words, as_float, as_int, as_word
 
-use(thompson._proposal)
+use(contest.proposal)
 
 BITS = 6
 CELLS = 2**BITS
@@ -147,16 +147,16 @@ def highest(
 def draw_within(n: int, s: float, low: float, high: float, state: Words) -> float:
     """A draw from the posterior that is known to be between low and high.
 
-    The outermost cells are long: there the proposals are those of `rules.thompson`.
+    The outermost cells are long: there the proposals are those of `contest`.
     """
     first = low == 0.0 and s - n * high > 1.0 - high
     if first or (high == 1.0 and n * low - s > low):
         x = -1.0
         while x < 0.0:
             if first:
-                x = thompson._proposal(n, n - s, 1.0 - high, state)
+                x = contest.proposal(n, n - s, 1.0 - high, state)
             else:
-                x = thompson._proposal(n, s, low, state)
+                x = contest.proposal(n, s, low, state)
         return 1.0 - x if first else x
     mode = min(max(low, s / n), high) if n > 0 else low
     while True:

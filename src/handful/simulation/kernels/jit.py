@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
 from itertools import count
@@ -30,9 +30,11 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from numba.core.errors import NumbaError as CompileError
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
+from handful.core import rng, state
 from handful.simulation.sources import source_digest
 
 __all__ = ["CompileError", "cache_folder", "family", "is_cold", "kernel", "named", "use"]
@@ -41,7 +43,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _OWN = "own"
 _counter = count()
-_used: set[Callable[..., Any]] = set()
+_used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, state.grow}
+"""Plain functions that kernels can call. The first ones mean something else there, see below."""
+
+
+@overload(rng.as_word, jit_options={"no_cfunc_wrapper": True})
+def _as_word(x: Any) -> Any:
+    def word(x: Any) -> Any:
+        return np.uint64(x)
+
+    return word
+
+
+@overload(rng.as_int, jit_options={"no_cfunc_wrapper": True})
+def _as_int(x: Any) -> Any:
+    def integer(x: Any) -> Any:
+        return np.int64(x)
+
+    return integer
+
+
+@overload(state.grow, jit_options={"no_cfunc_wrapper": True})
+def _grow(state: Any, slots: Any) -> Any:
+    def grown(state: Any, slots: Any) -> None:
+        pass
+
+    return grown
 
 
 def use(function: F) -> F:
@@ -50,21 +77,38 @@ def use(function: F) -> F:
         _used.add(function)
         register_jitable(no_cfunc_wrapper=True)(function)
         if isinstance(function, FunctionType):
-            for name in function.__code__.co_names:
-                called = function.__globals__.get(name)
-                if isinstance(called, FunctionType):
-                    use(called)
+            for called in _called_by(function):
+                use(called)
     return function
+
+
+def _called_by(function: FunctionType) -> Iterator[FunctionType]:
+    """The plain functions that a function names, as globals or of the function that made it."""
+    for name in function.__code__.co_names:
+        called = function.__globals__.get(name)
+        if isinstance(called, FunctionType):
+            yield called
+    for cell in function.__closure__ or ():
+        if isinstance(cell.cell_contents, FunctionType):
+            yield cell.cell_contents
+
+
+def _made_of(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """A function, and those that it was made from by the function that made it."""
+    yield function
+    for cell in getattr(function, "__closure__", None) or ():
+        if isinstance(cell.cell_contents, FunctionType):
+            yield from _made_of(cell.cell_contents)
 
 
 def family(kind: str, name: str, *parts: Callable[..., Any] | bool) -> str:
     """A name for all functions of a kernel that is made from `parts`, like no other kernel's."""
-    functions = [part for part in parts if callable(part)]
+    functions = [inner for part in parts if callable(part) for inner in _made_of(part)]
     if not all(function.__module__.startswith("handful.") for function in functions):
         return f"{_OWN}{next(_counter)}_{kind}"
-    made_of = " ".join(
-        f"{part.__module__}.{part.__qualname__}" if callable(part) else str(part) for part in parts
-    )
+    names = [f"{function.__module__}.{function.__qualname__}" for function in functions]
+    sources = source_digest(*sorted({function.__module__ for function in functions}))
+    made_of = " ".join([sources, *names, *(str(part) for part in parts if not callable(part))])
     plain = re.sub(r"\W", "_", name)
     return f"{kind}_{plain}_{blake2b(made_of.encode(), digest_size=4).hexdigest()}"
 

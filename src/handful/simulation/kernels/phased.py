@@ -1,7 +1,7 @@
 """Algorithm 1 as a kernel: a block of runs, the schedule compiled from its own source.
 
 The runs walk `policies.schedule` in lockstep. A sub-phase is cut into segments that end at the
-times of the grid; what happens inside a segment is the affair of `step`, `steady` and `thompson`,
+times of the grid; what happens inside a segment is the affair of `step`, `monotone` and `thompson`,
 among which `segments` chooses.
 """
 
@@ -12,7 +12,7 @@ from functools import cache
 
 from handful.core import shuffle
 from handful.policies import schedule as phases
-from handful.rules import DrawRule, Rule
+from handful.rules import Rule
 from handful.simulation.kernels import segments
 from handful.simulation.kernels.block import Luck, Memory, Space, entry
 from handful.simulation.kernels.exact import plus_all, plus_lanes
@@ -81,8 +81,8 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
     """
     segment, kin = segments.segment(rule, build)
     enter = entry(build)
-    steady_skips = build.skipping and not isinstance(rule, DrawRule)
-    chunk = LONG_CHUNK if steady_skips else CHUNK
+    long_skips = build.skipping and not rule.posterior
+    chunk = LONG_CHUNK if long_skips else CHUNK
 
     def run(
         first: int,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from handful.rules import BonusRule, IndexRule, LeaderRule
+from handful.rules import Rule
 from handful.simulation.kernels.block import Memory
-from handful.simulation.kernels.jit import named, use
-from handful.simulation.kernels.step import score_with_top, with_top
+from handful.simulation.kernels.jit import named
+from handful.simulation.kernels.step import factors, timed
 from handful.simulation.kernels.world import Words
 
 DOUBT = 1e-11
@@ -37,14 +37,13 @@ class Scores(NamedTuple):
     costly: bool
 
 
-def scores_of(rule: BonusRule | IndexRule | LeaderRule, kin: str) -> Scores:
+def scores_of(rule: Rule, kin: str) -> Scores:
     """A rule's scores for this loop."""
-    return _bonus_scores(rule, kin) if isinstance(rule, BonusRule) else _any_scores(rule, kin)
+    return _bonus_scores(rule, kin) if rule.is_bonus else _any_scores(rule, kin)
 
 
-def _bonus_scores(rule: BonusRule, kin: str) -> Scores:
-    growth = use(rule.growth)
-    width = use(rule.width)
+def _bonus_scores(rule: Rule, kin: str) -> Scores:
+    growth, width = factors(rule)
 
     def standing(
         i: int, top: float, t: int, g: float, b: int, m: int, eta: float,
@@ -74,11 +73,10 @@ def _bonus_scores(rule: BonusRule, kin: str) -> Scores:
     )
 
 
-def _any_scores(rule: IndexRule | LeaderRule, kin: str) -> Scores:
-    score_of = score_with_top(rule, kin)
-    least_of = score_of
-    if isinstance(rule, IndexRule) and rule.floor is not None:
-        least_of = with_top(rule.floor, f"floor_{kin}")
+def _any_scores(rule: Rule, kin: str) -> Scores:
+    assert rule.score is not None
+    score_of = timed(rule.score, kin)
+    least_of = score_of if rule.floor is None else timed(rule.floor, f"floor_{kin}")
 
     def no_growth(t: int, eta: float) -> float:
         return 0.0
@@ -103,8 +101,8 @@ def _any_scores(rule: IndexRule | LeaderRule, kin: str) -> Scores:
         named(standing, "standing", kin),
         named(supposed, "supposed", kin),
         named(pulled, "pulled", kin),
-        looks_at_top=isinstance(rule, LeaderRule),
+        looks_at_top=rule.looks_at_top,
         worth=4,
         few=16,
-        costly=isinstance(rule, IndexRule),
+        costly=not rule.looks_at_top,
     )

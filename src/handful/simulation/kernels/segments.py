@@ -1,15 +1,15 @@
 """Which segment serves a rule: the rooms of the kernels by what they are good at.
 
-`step` goes pull by pull, many runs in lockstep; `steady` looks at few arms and, where it may, skips
+`step` goes pull by pull, many runs in lockstep; `monotone` looks at few arms and, where it may, skips
 pulls; `thompson` leaves draws out. A segment of the step engine makes the very choices of the
 policy itself, one of the skipping engine makes choices of the same law.
 """
 
 from __future__ import annotations
 
-from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule, Rule
+from handful.rules import Rule
 from handful.rules.base import as_given
-from handful.simulation.kernels import few_pulls, steady, step, thompson
+from handful.simulation.kernels import few_pulls, monotone, step, thompson
 from handful.simulation.kernels.block import Space
 from handful.simulation.kernels.jit import family
 from handful.simulation.kernels.lanes import WIDTH
@@ -24,25 +24,25 @@ ENOUGH = 256
 def build_for(rule: Rule, bernoulli: bool, endless: bool, skipping: bool, m: int) -> Build:
     """What a kernel of this rule for at most m arms in memory has to be made for, and no more."""
     slots = FEW
-    if isinstance(rule, DrawRule) and skipping and m == 2:
+    if rule.posterior and skipping and m == 2:
         slots = PAIR
-    if isinstance(rule, BonusRule) and not skipping and m > ENOUGH:
+    if rule.is_bonus and not skipping and m > ENOUGH:
         slots = MANY
     return Build(bernoulli, endless, skipping, slots)
 
 
 def most_lanes(rule: Rule, build: Build, m: int) -> int:
     """How many runs with m arms in memory a block has at most: what stays in the fastest cache."""
-    if isinstance(rule, DrawRule):
+    if rule.posterior:
         return 2 * WIDTH if build.slots == PAIR else 1
-    if not isinstance(rule, BonusRule) or _watches(rule, build):
+    if not rule.is_bonus or _watches(rule, build):
         return 1
     return WIDTH if m > 32 else 2 * WIDTH
 
 
 def with_tables(rule: Rule, m: int, space: Space) -> Space:
     """The space with the tables that a rule's segment for m arms in memory finds ready-made."""
-    if not isinstance(rule, DrawRule) or not rule.from_beta:
+    if not rule.posterior:
         return space
     if m == 2:
         return space._replace(tables=space.tables._replace(growths=few_pulls.chance_table()))
@@ -51,28 +51,19 @@ def with_tables(rule: Rule, m: int, space: Space) -> Space:
 
 def segment(rule: Rule, build: Build) -> tuple[Segment, str]:
     """The segment of a rule, and the family name of its kernel."""
-    if isinstance(rule, DrawRule):
-        kin = family(f"draws_{build.tag}", rule.name, rule.prepare, rule.pick, rule.credit)
-        if build.skipping:
-            return thompson.duels if build.slots == PAIR else thompson.squeezes, kin
-        return step.of_draws(rule, kin, build), kin
-    if isinstance(rule, BonusRule):
-        parts = (rule.growth, rule.width, rule.width_uses_budget)
-        kin = family(f"bonus_{build.tag}", rule.name, *parts)
-        if _watches(rule, build):
-            return steady.segment(scores_of(rule, kin), kin, build), kin
-        return step.of_bonus(rule, kin, build), kin
-    kind = "leader" if isinstance(rule, LeaderRule) else "index"
-    floor = rule.floor if isinstance(rule, IndexRule) else None
-    own = (rule.score, rule.credit, rule.tries_each_first, floor or False)
-    kin = family(f"{kind}_{build.tag}", rule.name, *own)
+    functions = (rule.score, rule.growth, rule.width, rule.floor, rule.credit)
+    facts = (rule.budget_in_width, rule.looks_at_top, rule.tries_each_first, rule.monotone)
+    parts = [function for function in functions if function is not None]
+    kin = family(f"phased_{build.tag}", rule.name, *parts, *facts)
+    if rule.posterior and build.skipping:
+        return thompson.duels if build.slots == PAIR else thompson.squeezes, kin
     if _watches(rule, build):
-        return steady.segment(scores_of(rule, kin), kin, build), kin
-    return step.of_index(rule, kin, build), kin
+        return monotone.segment(scores_of(rule, kin), kin, build), kin
+    return (step.of_bonus if rule.is_bonus else step.of_scores)(rule, kin, build), kin
 
 
-def _watches(rule: BonusRule | IndexRule | LeaderRule, build: Build) -> bool:
-    """Whether `steady` serves the rule; for one run at a time."""
-    if not rule.steady or not rule.tries_each_first or rule.credit is not as_given:
+def _watches(rule: Rule, build: Build) -> bool:
+    """Whether `monotone` serves the rule; for one run at a time."""
+    if not rule.monotone or not rule.tries_each_first or rule.credit is not as_given:
         return False
-    return build.skipping or build.slots == MANY or not isinstance(rule, BonusRule)
+    return build.skipping or build.slots == MANY or not rule.is_bonus

@@ -2,8 +2,8 @@
 
 `of_bonus` serves rules of the form mean + growth width, both factors tabulated as they are needed
 (an entry is the rule's own value, so no bit of a score changes), in three loops: for a block of
-runs, for one run, and for one run with two arms and Bernoulli rewards. `of_index` serves any rule
-by calling its score, `of_draws` those that pick the highest of random draws.
+runs, for one run, and for one run with two arms and Bernoulli rewards. `of_scores` serves any rule
+by calling its score.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handful.core import rng
-from handful.rules import BonusRule, DrawRule, IndexRule, LeaderRule
-from handful.rules.base import LeaderScore, Score
+from handful.rules.base import Moment, Rule, Score
 from handful.simulation.kernels.block import AHEAD, PULLS, TABLE, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
@@ -35,11 +34,17 @@ until - 1 of a sub-phase with m arms in memory and a budget of b. `clock` is t f
 run; after the `last` pulls of a sub-phase only the pulls of each arm have to be left right."""
 
 
-def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
+def factors(rule: Rule) -> tuple[Callable[..., float], Callable[..., float]]:
+    """The growth and the width of a rule that has them, for kernels."""
+    assert rule.growth is not None
+    assert rule.width is not None
+    return use(rule.growth), use(rule.width)
+
+
+def of_bonus(rule: Rule, kin: str, build: Build) -> Segment:
     """For a score of mean + growth width."""
-    growth = use(rule.growth)
-    width = use(rule.width)
-    uses_budget = rule.width_uses_budget
+    growth, width = factors(rule)
+    uses_budget = rule.budget_in_width
     block = _bonus_block(rule, kin, build)
     single = _bonus_single(rule, kin, build)
     bernoulli = build.bernoulli
@@ -79,10 +84,9 @@ def of_bonus(rule: BonusRule, kin: str, build: Build) -> Segment:
     return named(segment, "segment", kin)
 
 
-def _bonus_block(rule: BonusRule, kin: str, build: Build) -> Callable[..., None]:
+def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
     """Many runs in lockstep. What a run does never waits for what another does."""
-    growth = use(rule.growth)
-    width = use(rule.width)
+    growth, width = factors(rule)
     reward = reward_law(build)
     bernoulli = build.bernoulli
 
@@ -168,10 +172,9 @@ def update_lanes(
         wide[i] = widths[as_word(c)]
 
 
-def _bonus_single(rule: BonusRule, kin: str, build: Build) -> Callable[..., None]:
+def _bonus_single(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
     """One run."""
-    growth = use(rule.growth)
-    width = use(rule.width)
+    growth, width = factors(rule)
     reward = reward_law(build)
 
     def single(
@@ -214,14 +217,13 @@ def _bonus_single(rule: BonusRule, kin: str, build: Build) -> Callable[..., None
     return named(single, "single", kin)
 
 
-def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., None]:
+def _bernoulli_pair(rule: Rule, kin: str) -> Callable[..., None]:
     """One run, two arms that were pulled, and Bernoulli rewards, all in registers.
 
     The branch on the better arm lets the processor run ahead on its guess of the choice; with the
     statistics in arrays every pull would wait for the division of the one before (8x slower).
     """
-    growth = use(rule.growth)
-    width = use(rule.width)
+    growth, width = factors(rule)
 
     def pair(
         until: int, t: int, clock: int, m: int, b: int, eta: float,
@@ -285,12 +287,13 @@ def _bernoulli_pair(rule: BonusRule, kin: str) -> Callable[..., None]:
     return named(pair, "pair", kin)
 
 
-def of_index(rule: IndexRule | LeaderRule, kin: str, build: Build) -> Segment:
+def of_scores(rule: Rule, kin: str, build: Build) -> Segment:
     """For any score."""
     credit = use(rule.credit)
     reward = reward_law(build)
     tries_each_first = rule.tries_each_first
-    score_of = score_with_top(rule, kin)
+    assert rule.score is not None
+    score_of = timed(rule.score, kin)
 
     def segment(
         until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
@@ -325,47 +328,17 @@ def of_index(rule: IndexRule | LeaderRule, kin: str, build: Build) -> Segment:
     return named(segment, "segment", kin)
 
 
-def of_draws(rule: DrawRule, kin: str, build: Build) -> Segment:
-    """For the highest of random draws."""
-    prepare = use(rule.prepare)
-    pick = use(rule.pick)
-    credit = use(rule.credit)
-    reward = reward_law(build)
-
-    def segment(
-        until: int, t: int, clock: int, last: bool, m: int, L: int, b: int, eta: float,
-        memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
-    ) -> None:  # fmt: skip
-        n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
-        choices = luck.choices
-        leader, q, none = prepare(n, s, m, hat, wide, -1, 0, 0.0, 0.0)
-        while t < until:
-            best = pick(n, s, m, wide, leader, q, none, choices)
-            x = reward(
-                luck.law, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
-                luck.on_tape, luck.tape[0], clock, luck.rewards,
-            )  # fmt: skip
-            n[best] += 1
-            s[best] += credit(x, choices)
-            leader, q, none = prepare(n, s, m, hat, wide, best, leader, q, none)
-            t += 1
-            clock += 1
-
-    return named(segment, "segment", kin)
+Timed: TypeAlias = Callable[[int, float, float, int, int, int, float, Words], float]
+"""A score of (n, s, top, t, b, m, eta, choices)."""
 
 
-def score_with_top(rule: IndexRule | LeaderRule, kin: str) -> LeaderScore:
-    """A rule's score in the form of a leader rule's; an index rule's does not look at the top."""
-    return use(rule.score) if isinstance(rule, LeaderRule) else with_top(rule.score, kin)
-
-
-def with_top(given: Score, kin: str) -> LeaderScore:
-    """A function of an index rule in the form of a leader rule's."""
+def timed(given: Score, kin: str) -> Timed:
+    """A score that is given its moment part by part."""
     score_of = use(given)
 
     def score(
-        n: int, s: float, top: float, t: int, b: int, m: int, eta: float, rng: Words
+        n: int, s: float, top: float, t: int, b: int, m: int, eta: float, choices: Words
     ) -> float:
-        return score_of(n, s, t, b, m, eta, rng)
+        return score_of(n, s, Moment(t, b, m, top, eta, choices))
 
     return named(score, "score", kin)

@@ -1,7 +1,7 @@
 """Thompson sampling without the draws: the same law at a fraction of the cost.
 
 Whatever the law of the rewards, the rule sees Bernoulli trials of the arm's mean, so that is what
-is simulated (`rules.thompson`).
+is simulated (`contest`).
 
 **Two arms.** With shapes a, b of arm 0 and c, d of arm 1, whole numbers all,
 
@@ -15,11 +15,11 @@ summed anew, from h, which keeps its digits: q is the sum over k < c of h(k)/k, 
 that soon die out. `renew` does it when q has left the range [q/2^14, 64 q] of its last sum.
 Relative errors stay below 10^-9 or so, far out (a test goes to 10^7 pulls).
 
-**More arms.** As in `rules.thompson`, for a leader l and a level x that X_l hardly ever falls
+**More arms.** As in `contest`, for a leader l and a level x that X_l hardly ever falls
 below: the other arms' tails beyond x, and here also the leader's below x, lie under exponentials,
 of masses G_i and G. If one uniform number is less than (1 - G) prod (1 - G_i), no arm has a
 proposal beyond x and the leader none below: the leader is pulled, and nothing was drawn. Otherwise
-the contest of `rules.thompson` decides. The law is exact for any choice of l, x and of bounds G, so
+the contest of `contest` decides. The law is exact for any choice of l, x and of bounds G, so
 l and x stay as they are while they serve: a pull of the leader updates f, its density at x, by one
 division, and checks that f is still under the exponential that G stands for.
 
@@ -32,7 +32,7 @@ import math
 
 from handful.core import rng
 from handful.core.binomial import log_binomial
-from handful.rules import thompson
+from handful.simulation.kernels import contest
 from handful.simulation.kernels.block import AHEAD, PULLS, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.few_pulls import pull_by_cells, short_duel
 from handful.simulation.kernels.jit import use
@@ -40,7 +40,7 @@ from handful.simulation.kernels.posteriors import chance
 from handful.simulation.kernels.step import draw_uniforms
 from handful.simulation.kernels.world import Floats, Ints, Words, as_float, as_int, as_word
 
-for _function in (thompson.contest, thompson.draw, thompson.tail, log_binomial):
+for _function in (contest.contest, contest.draw, contest.tail, log_binomial):
     use(_function)
 
 FALL = 2.0**-14
@@ -193,10 +193,10 @@ def squeeze(until: int, t: int, m: int, memory: Memory, luck: Luck) -> None:
         best = leader
         if u >= quiet:
             if u >= none:
-                highest = thompson.draw(n[leader], s[leader], choices)
+                highest = contest.draw(n[leader], s[leader], choices)
             else:
                 highest = _below(n[leader], s[leader], x, f, lower, choices)
-            best = as_int(thompson.contest(n, s, m, tails, leader, x, none, highest, u, choices))
+            best = as_int(contest.contest(n, s, m, tails, leader, x, none, highest, u, choices))
             lower = bound(n[leader], s[leader], x, f)
             quiet = none * (1.0 - lower)
         won = rng.uniform(rewards) < mus[best]
@@ -218,7 +218,7 @@ def squeeze(until: int, t: int, m: int, memory: Memory, luck: Luck) -> None:
         elif (1.0 + s[best]) * (2.0 + n[leader]) > (1.0 + s[leader]) * (2.0 + n[best]):
             leader = as_int(-1)
         else:
-            tails[best] = thompson.tail(n[best], s[best], x)
+            tails[best] = contest.tail(n[best], s[best], x)
             none = 1.0
             for i in range(m):
                 none *= 1.0 - tails[i]
@@ -254,7 +254,7 @@ def set_level(n: Ints, s: Floats, m: int, tails: Floats) -> tuple[int, float, fl
     if x > 0.0:
         f = (n[leader] + 1.0) * math.exp(log_binomial(n[leader], s[leader], x))
     for i in range(m):
-        tails[i] = 0.0 if i == leader else thompson.tail(n[i], s[i], x)
+        tails[i] = 0.0 if i == leader else contest.tail(n[i], s[i], x)
     return leader, x, f, bound(n[leader], s[leader], x, f)
 
 
@@ -271,7 +271,7 @@ def bound(n: int, s: float, x: float, f: float) -> float:
 def _below(n: int, s: float, x: float, f: float, lower: float, state: Words) -> float:
     """The leader's draw if it has an accepted proposal below x, or else x, which it exceeds."""
     if lower >= 1.0:
-        return thompson.draw(n, s, state)
+        return contest.draw(n, s, state)
     slope = (s - n * x) / (x * (1.0 - x))
     d = -math.log(rng.positive_uniform(state)) / slope
     if d >= x:

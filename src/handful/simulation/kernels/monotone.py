@@ -1,7 +1,7 @@
-"""Segments for rules with steady scores: most arms are not looked at, and many pulls neither.
+"""Segments for rules with monotone scores: most arms are not looked at, and many pulls neither.
 
-A score is steady if it rises with the arm's mean, falls with its pulls, and without a pull only
-rises, with the time, with the budget where that is the time, or as the highest mean falls (`steady`
+A score is monotone if it rises with the arm's mean, falls with its pulls, and without a pull only
+rises, with the time, with the budget where that is the time, or as the highest mean falls (`monotone`
 of a rule).
 
 **The watched.** For a time `far` and a highest mean `low`, no arm outside of a short list can score

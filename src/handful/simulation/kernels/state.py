@@ -1,0 +1,125 @@
+"""Records in kernels: `bind` makes an object with the attributes of `handful.core.state.State`.
+
+A policy's functions say `state.incumbent = j` and `state.pulls[j] += 1`. Online `state` is a plain
+object. Here it is bound to a record of a structured array (the scalars) and a structured array of
+slots, so that Numba compiles the very same functions, and writes to the very bytes that a saved
+policy or a member of a fleet consists of. A kernel compiled for one memory size serves all others:
+the types of the two arrays do not depend on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr, signature
+from numba.extending import intrinsic, models, overload, register_model
+from numpy.typing import NDArray
+
+from handful.core.state import State
+
+Scalars = NDArray[np.void]
+Slots = NDArray[np.void]
+
+
+def empty_record(cls: type[State], slots: int) -> tuple[Scalars, Slots]:
+    """Return zeroed scalars, an array of one record, and so many slots."""
+    *scalars, (_, columns, _) = cls.layout(slots)
+    return np.zeros(1, dtype=np.dtype(scalars)), np.zeros(slots, dtype=np.dtype(columns))
+
+
+class Bound:
+    """What `bind` returns in Python: attributes that read and write the arrays."""
+
+    __slots__ = ("_scalars", "_slots")
+
+    def __init__(self, scalars: Scalars, slots: Slots) -> None:
+        object.__setattr__(self, "_scalars", scalars)
+        object.__setattr__(self, "_slots", slots)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._slots.dtype.names:
+            return self._slots[name]
+        value = self._scalars[0][name]
+        return value if isinstance(value, np.ndarray) else value.item()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._scalars[name] = value
+
+
+def bind(scalars: Scalars, slots: Slots) -> Any:
+    """Return the record of these two arrays as an object with its fields as attributes."""
+    return Bound(scalars, slots)
+
+
+class BoundType(types.Type):  # type: ignore[misc]
+    """What `bind` returns in a kernel."""
+
+    def __init__(self, record: Any, slots: Any) -> None:
+        self.record = record
+        self.slots = slots
+        super().__init__(name=f"Bound({record}, {slots})")
+
+
+@register_model(BoundType)
+class _BoundModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, bound: BoundType) -> None:
+        super().__init__(manager, bound, [("scalars", types.voidptr), ("slots", bound.slots)])
+
+
+@infer_getattr
+class _BoundAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = BoundType
+
+    def generic_resolve(self, bound: BoundType, name: str) -> Any:
+        if name in bound.slots.dtype.fields:
+            # Seen as an array of records, a field is an array with steps of a record's size.
+            return self.context.resolve_getattr(bound.slots, name)
+        return bound.record.typeof(name) if name in bound.record.fields else None
+
+
+def _scalars(context: Any, builder: Any, bound: BoundType, value: Any) -> Any:
+    opened = cgutils.create_struct_proxy(bound)(context, builder, value=value)
+    return builder.bitcast(opened.scalars, context.get_value_type(bound.record))
+
+
+@lower_getattr_generic(BoundType)
+def _read(context: Any, builder: Any, bound: BoundType, value: Any, name: str) -> Any:
+    if name in bound.slots.dtype.fields:
+        slots = cgutils.create_struct_proxy(bound)(context, builder, value=value).slots
+        return context.get_getattr(bound.slots, name)(context, builder, bound.slots, slots, name)
+    record = _scalars(context, builder, bound, value)
+    return context.get_getattr(bound.record, name)(context, builder, bound.record, record, name)
+
+
+@lower_setattr_generic(BoundType)
+def _write(context: Any, builder: Any, call: Any, arguments: Any, name: str) -> Any:
+    bound, kind = call.args
+    write = context.get_setattr(name, signature(types.void, bound.record, kind))
+    return write(builder, (_scalars(context, builder, bound, arguments[0]), arguments[1]))
+
+
+@intrinsic
+def _bind(context: Any, scalars: Any, slots: Any) -> Any:
+    def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        array = context.make_array(scalars)(context, builder, arguments[0])
+        opened = cgutils.create_struct_proxy(call.return_type)(context, builder)
+        opened.scalars = builder.bitcast(array.data, ir.IntType(8).as_pointer())
+        opened.slots = arguments[1]
+        if context.enable_nrt:
+            context.nrt.incref(builder, slots, arguments[1])
+        return opened._getvalue()
+
+    return BoundType(scalars.dtype, slots)(scalars, slots), emit
+
+
+@overload(bind, jit_options={"no_cfunc_wrapper": True})
+def _bind_in_a_kernel(scalars: Any, slots: Any) -> Any:
+    def bound(scalars: Any, slots: Any) -> Any:
+        return _bind(scalars, slots)
+
+    return bound

@@ -1,0 +1,246 @@
+"""What engines must know of each kind of policy, in one place.
+
+A kind says whether the compiled engines can run a cell, whether skipping pays, about how long a
+pull takes, and brings the kernel and the space that it works in. There are two:
+
+    Records    any policy: its `propose` and `observe`, compiled from their own source
+    Phases     the paper's algorithms, whose schedule is known beforehand: many runs in lockstep,
+               tables, sub-phases looked up, pulls skipped; proven equal to the two functions
+
+To give a kind of policy a faster kernel, write a `Kind` and name it in `kind_of`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from handful.errors import RuleError
+from handful.instances import distributions
+from handful.policies.base import Policy
+from handful.policies.phased import PhasedPolicy
+from handful.policies.settings import check_settings
+from handful.rules.base import as_given
+from handful.simulation.kernels import phased, record, segments
+from handful.simulation.kernels.block import Block, space
+from handful.simulation.kernels.world import FEW, Batch, Build, World
+from handful.simulation.plan import FEW_ARMS, Cell
+
+Run: TypeAlias = Callable[[Block, Batch], None]
+"""Runs a block of runs of a cell, in one thread."""
+
+
+class Kind(ABC):
+    """A kind of policy as engines see it."""
+
+    def supports(self, cell: Cell) -> bool:
+        """Whether the compiled engine can run the cell."""
+        return cell.instance.n_arms < 2**63
+
+    @abstractmethod
+    def cannot_skip(self, cell: Cell) -> str:
+        """Why the skipping engine cannot run the cell; empty if it can."""
+
+    def gains_by_skipping(self, cell: Cell) -> bool:
+        """Whether skipping is the faster engine. It must not depend on the number of runs."""
+        return True
+
+    @abstractmethod
+    def cost(self, cell: Cell) -> float:
+        """About how many nanoseconds a pull takes on one core: for the time left, nothing else."""
+
+    def slots(self, cell: Cell) -> int:
+        """The most arms that are in memory at once."""
+        return min(cell.memory, cell.instance.n_arms)
+
+    def build(self, cell: Cell, skipping: bool) -> Build:
+        """What the cell's kernel is made for."""
+        # The skipping engine sees trials only. Pull by pull, there is little to gain from knowing
+        # that rewards are trials, and it would be a kernel more.
+        return Build(skipping, cell.instance.endless, skipping, FEW)
+
+    def most_lanes(self, cell: Cell, skipping: bool) -> int:
+        """How many runs of the cell go through the kernel together, at most."""
+        return 1
+
+    @abstractmethod
+    def kernel(self, cell: Cell, build: Build) -> Any:
+        """The cell's kernel, not compiled yet unless it was before."""
+
+    @abstractmethod
+    def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
+        """What runs a block of up to so many lanes, with the space that one thread needs for it."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Make kernels anew when they are asked for next."""
+
+
+class Records(Kind):
+    """Any policy."""
+
+    def supports(self, cell: Cell) -> bool:
+        """Whether the compiled engine can run the cell: any policy, but its stays unrecorded."""
+        return super().supports(cell) and not cell.record
+
+    def cannot_skip(self, cell: Cell) -> str:
+        """Why not: the policy does not say when it is calm, or would see rewards that are not 0 or 1."""
+        policy = cell.policy
+        if policy.calm is None:
+            return "the policy does not say when it is calm"
+        bernoulli = cell.instance.law == distributions.BERNOULLI
+        return "" if bernoulli or policy.trials else "rewards are not Bernoulli"
+
+    def cost(self, cell: Cell) -> float:
+        """Most pulls are skipped, except where every arm met is remembered."""
+        return 100.0 if cell.policy.unbounded else 10.0
+
+    def slots(self, cell: Cell) -> int:
+        """M, or as many arms as the policy can meet."""
+        values = check_settings(cell.policy, cell.policy_settings())
+        return min(super().slots(cell), cell.policy.slots_for(cell.horizon, values))
+
+    def kernel(self, cell: Cell, build: Build) -> Any:
+        """One for each policy."""
+        return record.record_kernel(cell.policy, build)
+
+    def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
+        """With a record of the policy."""
+        world = World.of(cell.instance)
+        instance = cell.instance
+        values = check_settings(cell.policy, cell.policy_settings())
+        p = cell.policy.parameters(instance.n_arms, cell.memory, instance.endless, values)
+        mine = record.record_space(cell.policy, self.slots(cell))
+
+        def run(block: Block, batch: Batch) -> None:
+            kernel(block.first, p, world, batch, mine.cleared())
+            if mine.failed[0]:
+                raise RuleError(
+                    f"{cell.policy.name} found no slot to pull: a score is not a number"
+                )
+
+        return run
+
+    def forget(self) -> None:
+        """All kernels of single policies."""
+        record.record_kernel.cache_clear()
+
+
+class Phases(Kind):
+    """The paper's algorithms."""
+
+    def supports(self, cell: Cell) -> bool:
+        """Whether the compiled engine can run the cell.
+
+        A width that follows the budget cannot be tabulated where the budget is the time: all arms
+        in memory, and a policy that is not given the horizon.
+        """
+        by_time = cell.memory >= cell.instance.n_arms and cell.told_horizon == 0
+        return super().supports(cell) and not (_phased(cell).rule.budget_in_width and by_time)
+
+    def cannot_skip(self, cell: Cell) -> str:
+        """Why not: some rules make Bernoulli trials of any rewards, others need such rewards."""
+        rule = _phased(cell).rule
+        if rule.posterior:
+            return ""
+        if not rule.monotone:
+            return "its rule is not known to be monotone (monotone=True)"
+        if not rule.tries_each_first or rule.credit is not as_given:
+            return "its rule credits rewards in its own way or does not try each arm first"
+        return "" if cell.instance.law == distributions.BERNOULLI else "rewards are not Bernoulli"
+
+    def gains_by_skipping(self, cell: Cell) -> bool:
+        """Whether skipping is the faster engine.
+
+        For UCB1 and MOSS, blocks of runs are hard to beat. It takes long stretches that belong to
+        one arm: all arms in memory, and few pulls of the others, of order (eta/gap)^2 ln T each;
+        for MOSS, whose bonus ends after its share of the pulls, no more than that share.
+        """
+        rule = _phased(cell).rule
+        if not rule.is_bonus:
+            return True
+        world = cell.instance
+        if cell.memory < world.n_arms:
+            return False
+        if world.n_arms > FEW_ARMS:
+            return True
+        gaps = [world.best_mean - world.mean(arm) for arm in range(world.n_arms)]
+        needed = 2.0 * cell.eta**2 * math.log(cell.horizon)
+        share = world.n_arms if rule.budget_in_width else 1
+        others = sum(min(cell.horizon / share, needed / gap**2) for gap in gaps if gap > 0.0)
+        return others + cell.horizon * (gaps.count(0.0) - 1) < 0.1 * cell.horizon
+
+    def cost(self, cell: Cell) -> float:
+        """By rule and memory; beyond a hundred arms, few are looked at."""
+        m = min(cell.memory, cell.instance.n_arms, 100)
+        rule = _phased(cell).rule
+        if rule.is_bonus:
+            return 4.0 + 0.18 * m
+        if rule.posterior:
+            return 10.0 if m == 2 else 25.0 + 0.5 * m
+        return 50.0 + 3.0 * m
+
+    def slots(self, cell: Cell) -> int:
+        """M, or the whole set or pool."""
+        return phased.slots(cell.instance.n_arms, cell.memory, *round_shape(cell), cell.horizon)
+
+    def build(self, cell: Cell, skipping: bool) -> Build:
+        """As the rule needs it."""
+        bernoulli = skipping or cell.instance.law == distributions.BERNOULLI
+        m = min(cell.memory, cell.instance.n_arms)
+        return segments.build_for(_phased(cell).rule, bernoulli, cell.instance.endless, skipping, m)
+
+    def most_lanes(self, cell: Cell, skipping: bool) -> int:
+        """As the rule gains by."""
+        return segments.most_lanes(_phased(cell).rule, self.build(cell, skipping), self.slots(cell))
+
+    def kernel(self, cell: Cell, build: Build) -> Any:
+        """One for each rule."""
+        return phased.phased_kernel(_phased(cell).rule, build)
+
+    def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
+        """With memory and tables for a block."""
+        world = World.of(cell.instance)
+        slots = self.slots(cell)
+        mine = segments.with_tables(_phased(cell).rule, slots, space(slots, lanes))
+        given = (cell.memory, cell.eta, cell.told_horizon, *round_shape(cell), world)
+        return lambda block, batch: kernel(*block, *given, batch, mine)
+
+    def forget(self) -> None:
+        """All kernels of phased policies."""
+        phased.phased_kernel.cache_clear()
+
+
+RECORDS, PHASES = Records(), Phases()
+
+
+def kind_of(policy: type[Policy]) -> Kind:
+    """The kind of a policy: a subclass of `PhasedPolicy` with its functions unchanged, or any."""
+    if not issubclass(policy, PhasedPolicy) or not hasattr(policy, "rule"):
+        return RECORDS
+    made = next(cls for cls in policy.__mro__ if "rule" in vars(cls))
+    own = policy.__mro__[: policy.__mro__.index(made)]
+    changed = any({"start", "propose", "observe", "State"} & set(vars(cls)) for cls in own)
+    return RECORDS if changed or policy.start not in _STARTS else PHASES
+
+
+_STARTS = {cls.start for cls in (PhasedPolicy, *PhasedPolicy.__subclasses__())}
+
+
+def forget_kernels() -> None:
+    """Make all kernels anew when they are asked for next."""
+    for kind in (RECORDS, PHASES):
+        kind.forget()
+
+
+def round_shape(cell: Cell) -> tuple[float, float]:
+    """B and alpha of the rounds of a phased policy."""
+    policy = _phased(cell)
+    return policy.round_shape(cell.memory, check_settings(policy, cell.settings))
+
+
+def _phased(cell: Cell) -> type[PhasedPolicy]:
+    assert issubclass(cell.policy, PhasedPolicy)
+    return cell.policy
