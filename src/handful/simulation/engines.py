@@ -77,7 +77,7 @@ def cannot_skip(cell: Cell) -> str:
         return "a tape has a reward for every pull"
     if not supports(cell):
         return "only the python engine can"
-    bernoulli = cell.instance.law == distributions.BERNOULLI
+    bernoulli = cell.instance.distribution == distributions.BERNOULLI
     if issubclass(cell.policy, AutomatonPolicy):
         machine = cell.policy.automaton
         if machine.calm is None:

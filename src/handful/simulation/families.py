@@ -67,7 +67,7 @@ class Phases(Family):
 
     def build(self, cell: Cell, skipping: bool) -> Build:
         """As the rule needs it."""
-        bernoulli = skipping or cell.instance.law == distributions.BERNOULLI
+        bernoulli = skipping or cell.instance.distribution == distributions.BERNOULLI
         m = min(cell.memory, cell.instance.n_arms)
         return segments.build_for(_phased(cell).rule, bernoulli, cell.instance.endless, skipping, m)
 
