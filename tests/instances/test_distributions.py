@@ -96,6 +96,12 @@ def test_a_mean_of_0_or_1_leaves_nothing_random(mean: float, distribution: str) 
     assert set(rewards(mean, distribution, 1000)) == {mean}
 
 
+@pytest.mark.parametrize("name", sorted(distributions.CODES))
+def test_every_registered_distribution_has_the_mean_that_is_asked_for(name: str) -> None:
+    sample = rewards(0.3, name)
+    assert set(sample) == {0.3} or has_mean(sample, 0.3)
+
+
 @pytest.mark.parametrize("mean", MEANS)
 def test_constant_rewards_are_the_mean(mean: float) -> None:
     assert set(rewards(mean, "constant", 100)) == {mean}
