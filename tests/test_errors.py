@@ -1,9 +1,18 @@
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from handful import errors
-from handful.errors import HandfulError, MissingExtraError, UnknownNameError
+from handful.errors import (
+    HandfulError,
+    MissingExtraError,
+    SettingError,
+    UnknownNameError,
+    whole_number,
+)
 
 BUILTINS: list[tuple[type[HandfulError], type[Exception]]] = [
     (errors.SettingError, ValueError),
@@ -11,10 +20,13 @@ BUILTINS: list[tuple[type[HandfulError], type[Exception]]] = [
     (errors.RewardError, ValueError),
     (errors.UnknownArmError, LookupError),
     (errors.ForgottenArmError, LookupError),
+    (errors.ExhaustedError, RuntimeError),
     (errors.MemoryFullError, RuntimeError),
     (errors.StateError, ValueError),
     (errors.NewerStateError, ValueError),
     (errors.OtherArmsError, ValueError),
+    (errors.RuleError, ArithmeticError),
+    (errors.EngineError, RuntimeError),
     (errors.MissingExtraError, ImportError),
 ]
 
@@ -61,3 +73,14 @@ def test_a_name_where_there_are_none_is_met_with_that() -> None:
 def test_a_missing_package_is_met_with_the_command_that_installs_it() -> None:
     error = MissingExtraError("the simulator", "numba", "sim")
     assert "pip install 'handful[sim]'" in str(error)
+
+
+def test_an_integer_of_python_or_numpy_is_taken() -> None:
+    assert type(whole_number("memory", np.int64(3))) is int
+    assert whole_number("memory", 2**70) == 2**70
+
+
+@pytest.mark.parametrize("value", [2.0, "3", None, True, np.True_, np.float64(2.0), [2]])
+def test_what_is_not_an_integer_is_refused_by_name(value: Any) -> None:
+    with pytest.raises(SettingError, match=r"memory=.* is not an integer"):
+        whole_number("memory", value)

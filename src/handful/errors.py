@@ -2,17 +2,17 @@
 
     HandfulError
     ├── SettingError (ValueError)        an argument that cannot work, refused before any work
-    │   └── UnknownNameError             no policy, instance or law of that name
+    │   └── UnknownNameError             no policy, instance or distribution of that name
     ├── RewardError (ValueError)         a reward that is not a number in the allowed range
     ├── UnknownArmError (LookupError)    an arm that was never given to the policy
     ├── ForgottenArmError (LookupError)  a known arm whose statistics have left the memory
     ├── ExhaustedError (RuntimeError)    a reservoir that ended although the policy needs an arm
     ├── MemoryFullError (RuntimeError)   an (M+1)st arm was about to get statistics
-    ├── StateError (ValueError)          bytes that are not a policy's state
+    ├── StateError (ValueError)          a state that cannot be saved, or bytes that are none
     │   ├── NewerStateError              ... written by a newer version of handful
     │   └── OtherArmsError               ... of a policy on other arms
-    ├── RuleError (ArithmeticError)      an allocation rule whose score is not a number
-    ├── EngineError (RuntimeError)       a compiled kernel disagrees with the policy itself
+    ├── RuleError (ArithmeticError)      an allocation rule whose score is NaN
+    ├── EngineError (RuntimeError)       a compiled kernel that disagrees with the policy itself
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
 A message says what was given, what is allowed and what to do.
@@ -35,7 +35,7 @@ class SettingError(HandfulError, ValueError):
 
 
 class UnknownNameError(SettingError):
-    """No policy, instance or law of that name; the message lists the nearest ones."""
+    """No policy, instance or distribution of that name; the message lists the nearest ones."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
@@ -48,13 +48,13 @@ class UnknownNameError(SettingError):
 
 
 def whole_number(name: str, value: Any) -> int:
-    """A setting that is a whole number, of Python's or of numpy's kind; a truth value is not."""
+    """Return a setting that must be an integer, of Python or of NumPy; True and False are none."""
     try:
         if not isinstance(value, bool):
             return int(index(value))
     except TypeError:
         pass
-    raise SettingError(f"{name}={value!r} is not a whole number")
+    raise SettingError(f"{name}={value!r} is not an integer")
 
 
 class RewardError(HandfulError, ValueError):
@@ -66,14 +66,15 @@ class UnknownArmError(HandfulError, LookupError):
 
 
 class ForgottenArmError(HandfulError, LookupError):
-    """An arm whose statistics are not in memory, so that a reward has nowhere to go.
+    """An arm that has no statistics in memory, so that its reward cannot be credited.
 
-    Arms that are a function or an iterator cannot be listed: there, any arm that is not in memory.
+    Arms that come from a function or an iterator cannot be listed: there, this is any label that
+    does not belong to an arm in memory.
     """
 
 
 class ExhaustedError(HandfulError, RuntimeError):
-    """A reservoir that ended, or cannot give an arm again, although the policy needs it."""
+    """A reservoir that ended, or that released an arm, although the policy needs the arm."""
 
 
 class MemoryFullError(HandfulError, RuntimeError):
@@ -81,7 +82,7 @@ class MemoryFullError(HandfulError, RuntimeError):
 
 
 class StateError(HandfulError, ValueError):
-    """Bytes that are not the state of a policy: cut, changed, or something else altogether."""
+    """Bytes that are not the state of a policy, or a policy whose state cannot be saved."""
 
 
 class NewerStateError(StateError):
@@ -93,11 +94,11 @@ class OtherArmsError(StateError):
 
 
 class RuleError(HandfulError, ArithmeticError):
-    """An allocation rule whose score is not a number."""
+    """An allocation rule whose score is NaN."""
 
 
 class EngineError(HandfulError, RuntimeError):
-    """A compiled kernel does not make the choices of the policy that it stands for."""
+    """A compiled kernel that does not make the choices of the policy itself."""
 
 
 class MissingExtraError(HandfulError, ImportError):

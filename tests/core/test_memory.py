@@ -168,7 +168,7 @@ def test_a_memory_of_fewer_than_two_arms_is_refused(memory: int) -> None:
 
 @pytest.mark.parametrize("memory", [True, False, 2.0, 2.5, math.nan, "2", [2], 2j])
 def test_a_memory_that_is_not_a_whole_number_is_refused(memory: Any) -> None:
-    with refused(SettingError, ValueError, f"memory={memory!r} ", "whole number"):
+    with refused(SettingError, ValueError, f"memory={memory!r} ", "not an integer"):
         check_memory(memory)
 
 

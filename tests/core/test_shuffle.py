@@ -72,6 +72,25 @@ def test_a_huge_number_of_arms_is_shuffled_without_repeats(K: int) -> None:
     assert all(shuffle.position_of(arm) == position for position, arm in arms.items())
 
 
+@pytest.mark.parametrize("K", [2**40 + 1, 2**41, 10**12 + 1, 10**15 + 7, 2**61 + 5, 2**63])
+def test_an_order_of_a_huge_set_that_leaves_it_walks_on_until_it_is_back(K: int) -> None:
+    # Few positions meet a spare cell of the grid: fewer than one in sqrt(K). They are found from
+    # those cells, through the same network on the grid as a whole, where nothing is outside.
+    shuffle = Shuffle.of(K, key_number(2))
+    whole_grid = shuffle._replace(n_arms=shuffle.rows * shuffle.columns)
+    spare = range(K, whole_grid.n_arms)[:300]
+    to_arms = [start for cell in spare if (start := whole_grid.position_of(cell)) < K]
+    to_positions = [start for cell in spare if (start := whole_grid.arm_at(cell)) < K]
+    assert len(to_arms) > 100
+    assert len(to_positions) > 100
+    for start in to_arms:
+        assert 0 <= shuffle.arm_at(start) < K
+        assert shuffle.position_of(shuffle.arm_at(start)) == start
+    for start in to_positions:
+        assert 0 <= shuffle.position_of(start) < K
+        assert shuffle.arm_at(shuffle.position_of(start)) == start
+
+
 @steady
 @given(st.integers(1, 2**63), keys, st.data())
 def test_position_of_undoes_arm_at(K: int, key: int, data: st.DataObject) -> None:

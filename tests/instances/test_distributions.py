@@ -1,4 +1,4 @@
-"""Reward laws: on [0, 1], with the right mean, of the right shape.
+"""Distributions of rewards: on [0, 1], with the right mean, of the right shape.
 
 Each statistical test has false-alarm rate `LEVEL` (see `tests.fit`); there are fewer than 300 of
 them here, so all together have one below 0.003 were the seeds not fixed.
@@ -24,12 +24,12 @@ from tests.fit import LEVEL, follows, share
 N = 10_000
 MEANS = (0.0001, 0.01, 0.1, 0.5, 0.9, 0.99)
 SPREADS = (0.02, 0.1, 0.5, 2.0, 10.0)
-LAWS = ("bernoulli", "beta", "beta:0.5", "beta:100", "uniform", "constant", "truncnorm")
+NAMES = ("bernoulli", "beta", "beta:0.5", "beta:100", "uniform", "constant", "truncnorm")
 
 
-def rewards(mean: float, law: str, count: int = N) -> list[float]:
-    world = instance(f"bernoulli:{mean!r}+{law}")
-    state = stream("laws", law, str(mean))
+def rewards(mean: float, distribution: str, count: int = N) -> list[float]:
+    world = instance(f"bernoulli:{mean!r}+{distribution}")
+    state = stream("laws", distribution, str(mean))
     return [world.draw(0, state) for _ in range(count)]
 
 
@@ -39,8 +39,8 @@ def has_mean(sample: Sequence[float], mean: float) -> bool:
     return abs(z) < float(stats.norm.isf(LEVEL / 2))
 
 
-def cut_normal(mean: float, spread: float) -> Any:
-    """SciPy's normal law on [0, 1] about the centre that handful gives this mean."""
+def truncated_normal(mean: float, spread: float) -> Any:
+    """SciPy's truncated normal distribution about the centre that handful gives this mean."""
     centre = distributions.centre_of(distributions.TRUNCNORM, mean, spread)
     return stats.truncnorm(-centre / spread, (1 - centre) / spread, loc=centre, scale=spread)
 
@@ -66,8 +66,10 @@ probabilities = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(1e-6, 1 - 1e-6)
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(probabilities, st.sampled_from(["bernoulli", "uniform", "constant"]), st.integers(0, 2**64))
-def test_laws_without_a_spread_stay_on_the_unit_interval(mean: float, law: str, seed: int) -> None:
-    world = instance(f"bernoulli:{mean!r}+{law}")
+def test_distributions_without_a_spread_stay_on_the_unit_interval(
+    mean: float, distribution: str, seed: int
+) -> None:
+    world = instance(f"bernoulli:{mean!r}+{distribution}")
     state = stream("interval", seed)
     assert all(0.0 <= world.draw(0, state) <= 1.0 for _ in range(20))
 
@@ -88,10 +90,16 @@ def test_truncnorm_stays_on_the_unit_interval(mean: float, spread: float, seed: 
     assert all(0.0 <= world.draw(0, state) <= 1.0 for _ in range(20))
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", NAMES)
 @pytest.mark.parametrize("mean", [0.0, 1.0])
-def test_a_mean_of_0_or_1_leaves_nothing_to_chance(mean: float, law: str) -> None:
-    assert set(rewards(mean, law, 1000)) == {mean}
+def test_a_mean_of_0_or_1_leaves_nothing_random(mean: float, distribution: str) -> None:
+    assert set(rewards(mean, distribution, 1000)) == {mean}
+
+
+@pytest.mark.parametrize("name", sorted(distributions.CODES))
+def test_every_registered_distribution_has_the_mean_that_is_asked_for(name: str) -> None:
+    sample = rewards(0.3, name)
+    assert set(sample) == {0.3} or has_mean(sample, 0.3)
 
 
 @pytest.mark.parametrize("mean", MEANS)
@@ -119,12 +127,12 @@ def test_beta_rewards_have_their_mean_and_shape(mean: float, spread: float) -> N
 def test_beta_rewards_that_crowd_at_the_ends_have_their_mean_and_shape(
     mean: float, spread: float
 ) -> None:
-    # Doubles round many of them to 0 or 1, so the law is looked at from further inside.
+    # Doubles round many of them to 0 or 1, so the distribution is compared further inside.
     sample = rewards(mean, f"beta:{spread!r}")
-    law = stats.beta(spread * mean, spread * (1 - mean))
+    exact = stats.beta(spread * mean, spread * (1 - mean))
     assert has_mean(sample, mean)
     for x in (1e-6, 0.01, 0.3, 0.7, 0.99, 1 - 1e-6):
-        assert share(sum(reward <= x for reward in sample), N, float(law.cdf(x)))
+        assert share(sum(reward <= x for reward in sample), N, float(exact.cdf(x)))
 
 
 @pytest.mark.parametrize("mean", MEANS)
@@ -140,19 +148,21 @@ def test_uniform_rewards_have_their_mean_and_shape(mean: float) -> None:
 def test_truncnorm_rewards_have_their_mean_and_shape(mean: float, spread: float) -> None:
     sample = rewards(mean, f"truncnorm:{spread!r}")
     assert has_mean(sample, mean)
-    assert follows(sample, cut_normal(mean, spread).cdf)
+    assert follows(sample, truncated_normal(mean, spread).cdf)
 
 
 @pytest.mark.parametrize("mean", MEANS)
 @pytest.mark.parametrize("spread", SPREADS)
-def test_the_centre_of_truncnorm_gives_its_mean_after_the_cut(mean: float, spread: float) -> None:
+def test_the_centre_of_truncnorm_gives_its_mean_after_truncation(
+    mean: float, spread: float
+) -> None:
     centre = distributions.centre_of(distributions.TRUNCNORM, mean, spread)
     error = abs(mean_by_integration(centre, spread) - mean)
     assert error < 1e-6 * min(mean, 1 - mean)
 
 
 @pytest.mark.parametrize(("mean", "spread"), [(0.01, 0.1), (0.1, 0.1), (0.9, 0.5), (0.99, 10.0)])
-def test_the_mean_test_would_notice_a_normal_law_cut_about_its_mean(
+def test_the_mean_test_would_notice_a_normal_truncated_about_its_mean(
     mean: float, spread: float
 ) -> None:
     state = stream("power", str(mean), str(spread))
@@ -168,16 +178,16 @@ def test_the_mean_test_would_notice_a_small_error() -> None:
 
 def test_the_shape_test_would_notice_a_wrong_spread() -> None:
     assert not follows(rewards(0.5, "beta:6"), stats.beta(2, 2).cdf)
-    assert not follows(rewards(0.3, "truncnorm:0.1"), cut_normal(0.3, 0.12).cdf)
+    assert not follows(rewards(0.3, "truncnorm:0.1"), truncated_normal(0.3, 0.12).cdf)
     assert not follows(rewards(0.5, "uniform"), stats.uniform(0.04, 0.92).cdf)
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_a_draw_follows_from_the_state_of_the_generator_alone(law: str) -> None:
-    world = instance(f"linear:7+{law}")
-    first, second = stream("same", law), stream("same", law)
+@pytest.mark.parametrize("distribution", NAMES)
+def test_a_draw_follows_from_the_state_of_the_generator_alone(distribution: str) -> None:
+    world = instance(f"linear:7+{distribution}")
+    first, second = stream("same", distribution), stream("same", distribution)
     for arm in (0, 3, 6, 3, 0):
-        assert world.draw(arm, first) == instance(f"linear:7+{law}").draw(arm, second)
+        assert world.draw(arm, first) == instance(f"linear:7+{distribution}").draw(arm, second)
     assert first == second
 
 

@@ -27,13 +27,13 @@ def test_the_papers_reservoirs(alias: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["I1", "I2", "I3", "I4", "beta:3:2:0.5"])
-def test_means_follow_the_law_and_depend_on_key_and_index_alone(name: str) -> None:
+def test_means_follow_the_distribution_and_depend_on_key_and_index_alone(name: str) -> None:
     world = instance(name)
     means = [world.mean(i, key) for key in range(20) for i in range(200)]
     assert means[:200] == [world.mean(i, 0) for i in range(200)]
     # One test of fit at 1e-5 for each name: a false alarm in one of 20,000 seeds.
-    law = stats.beta(world.a, world.b, scale=world.top)
-    assert stats.kstest(means, law.cdf).pvalue > 1e-5
+    exact = stats.beta(world.a, world.b, scale=world.top)
+    assert stats.kstest(means, exact.cdf).pvalue > 1e-5
     wrong = stats.beta(world.a * 1.15, world.b, scale=world.top)
     assert stats.kstest(means, wrong.cdf).pvalue < 1e-5
 
@@ -44,7 +44,7 @@ def test_runs_meet_different_arms_and_a_tape_the_same_for_all_policies() -> None
     assert world_key(0, "a", 0, True) == world_key(0, "b", 0, True)
 
 
-def test_quantiles_are_those_of_the_law() -> None:
+def test_quantiles_are_those_of_the_distribution() -> None:
     assert instance("I2").quantile(0.1) == pytest.approx(0.9)
     assert instance("I4").quantile(0.25) == pytest.approx(0.45)
     expected = stats.beta(0.5, 2).ppf(0.99)

@@ -188,7 +188,7 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     for run in (2, -1):
         with pytest.raises(SettingError, match="runs 0 to 1"):
             plot_memory(result, run)
-    with pytest.raises(SettingError, match="not a whole number"):
+    with pytest.raises(SettingError, match="not an integer"):
         plot_memory(result, 0.5)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="5 timelines"):
         draw("memory", [result] * 5)

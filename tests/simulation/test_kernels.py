@@ -197,7 +197,7 @@ def plainly_met(world: Instance, arms: Sequence[int], state: State) -> list[list
     rows = []
     for arm in arms:
         mean = world.mean(arm)
-        centre = distributions.centre_of(world.law, mean, world.spread)
+        centre = distributions.centre_of(world.distribution, mean, world.spread)
         rows.append([mean, centre, world.draw(arm, state)])
     return rows
 

@@ -72,8 +72,8 @@ class _Stream:
         except StopIteration:
             raise ExhaustedError(
                 f"the iterator ended after {self._drawn} arms, and the policy needs one more: give "
-                "one that does not end, or take a policy for finite sets, such as ucb-m. to_bytes() "
-                "works as before, and from_bytes() with a longer iterator goes on from there"
+                "one that does not end, or take a policy for finite sets, such as ucb-m. The state "
+                "can be saved by to_bytes(), and from_bytes() with a longer iterator goes on"
             ) from None
         if self._drawn == 0:
             self._first = place.label

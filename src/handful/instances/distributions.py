@@ -1,65 +1,99 @@
-"""Reward laws on [0, 1] with a given mean.
+"""Distributions of rewards on [0, 1] with a given mean mu.
 
     bernoulli          1 with probability mu, else 0
     beta:NU            Beta(NU mu, NU (1-mu)); NU = 4 unless given
     uniform            uniform on [mu-w, mu+w], w = min(mu, 1-mu)
     constant           mu itself
-    truncnorm:SIGMA    a normal law of spread SIGMA (0.1 unless given) cut to [0, 1], its centre
-                       placed so that the mean *after* the cut is mu
+    truncnorm:SIGMA    a normal distribution with standard deviation SIGMA (0.1 unless given)
+                       truncated to [0, 1], centred so that its mean *after* truncation is mu
 
-An arm's law is (law, mean, centre, spread); `centre` is found once, when the arm enters memory, and
-only the truncated normal has one. Compiled by the simulator as they stand.
+`draw` draws from any of them by its code. The number in a name, NU or SIGMA, is the spread; the
+centre is what must be solved for, once, when an arm enters memory. The simulator compiles these
+functions as they stand. Adding a distribution is described in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from handful.core.rng import State, beta, normal, uniform
 
-BERNOULLI = 0
-BETA = 1
-UNIFORM = 2
-CONSTANT = 3
-TRUNCNORM = 4
-
-LAWS = {
-    "bernoulli": BERNOULLI,
-    "beta": BETA,
-    "uniform": UNIFORM,
-    "constant": CONSTANT,
-    "truncnorm": TRUNCNORM,
-}
-DEFAULT_SPREAD = {BETA: 4.0, TRUNCNORM: 0.1}
 MIN_SPREAD = 1e-3
-MAX_SPREAD = {BETA: 1e6, TRUNCNORM: 10.0}
+
+
+class Distribution(NamedTuple):
+    """What a name of an instance may say of a distribution, and what the distribution needs."""
+
+    name: str
+    default_spread: float | None = None
+    """None if the name takes no number."""
+    max_spread: float = 0.0
+    has_centre: bool = False
+    margin: float = 0.0
+    """How far from 0 and 1 a listed mean must be, unless it is one of them."""
+
+
+DISTRIBUTIONS: list[Distribution] = []
+"""All distributions; the code of one is its place in this list."""
+CODES: dict[str, int] = {}
+
+
+def _register(distribution: Distribution) -> int:
+    CODES[distribution.name] = len(DISTRIBUTIONS)
+    DISTRIBUTIONS.append(distribution)
+    return CODES[distribution.name]
+
+
+BERNOULLI = _register(Distribution("bernoulli"))
+BETA = _register(Distribution("beta", default_spread=4.0, max_spread=1e6))
+UNIFORM = _register(Distribution("uniform"))
+CONSTANT = _register(Distribution("constant"))
+TRUNCNORM = _register(
+    Distribution("truncnorm", default_spread=0.1, max_spread=10.0, has_centre=True, margin=1e-6)
+)
+
+
+def draw(code: int, mean: float, centre: float, spread: float, state: State) -> float:
+    """Draw a reward from the distribution with this code: one branch each."""
+    if code == BERNOULLI:
+        return bernoulli(mean, state)
+    if code == CONSTANT or mean <= 0.0 or mean >= 1.0:
+        return mean
+    if code == UNIFORM:
+        return _centred_uniform(mean, state)
+    if code == BETA:
+        return beta(spread * mean, spread * (1.0 - mean), state)
+    return _mirrored_normal(mean, centre, spread, state)
+
+
+def centre_of(code: int, mean: float, spread: float) -> float:
+    """Return the centre of a distribution with this mean; 0 for those that have none."""
+    if code == TRUNCNORM and 0.0 < mean < 1.0:
+        return _normal_centre(mean, spread)
+    return 0.0
 
 
 def bernoulli(mean: float, state: State) -> float:
-    """1 with probability `mean`, else 0."""
+    """Draw 1 with probability `mean`, else 0."""
     return 1.0 if uniform(state) < mean else 0.0
 
 
-def draw(law: int, mean: float, centre: float, spread: float, state: State) -> float:
-    """A reward."""
-    if law == BERNOULLI:
-        return bernoulli(mean, state)
-    if law == CONSTANT or mean <= 0.0 or mean >= 1.0:
-        return mean
-    if law == UNIFORM:
-        half = min(mean, 1.0 - mean)
-        return min(1.0, max(0.0, mean + half * (2.0 * uniform(state) - 1.0)))
-    if law == BETA:
-        return beta(spread * mean, spread * (1.0 - mean), state)
+def _centred_uniform(mean: float, state: State) -> float:
+    """Draw uniformly from the widest interval within [0, 1] that is centred at the mean."""
+    half = min(mean, 1.0 - mean)
+    return min(1.0, max(0.0, mean + half * (2.0 * uniform(state) - 1.0)))
+
+
+def _mirrored_normal(mean: float, centre: float, spread: float, state: State) -> float:
+    """Draw from a truncated normal distribution; means above 1/2 by symmetry."""
     if mean > 0.5:
         return 1.0 - _truncated_normal(1.0 - centre, spread, state)
     return _truncated_normal(centre, spread, state)
 
 
-def centre_of(law: int, mean: float, spread: float) -> float:
-    """The centre of the truncated normal law with this mean after the cut; 0 for other laws."""
-    if law != TRUNCNORM or mean <= 0.0 or mean >= 1.0:
-        return 0.0
+def _normal_centre(mean: float, spread: float) -> float:
+    """Return the centre of the truncated normal distribution with this mean, by bisection."""
     low_mean = min(mean, 1.0 - mean)
     low = -2.0 * spread * spread / low_mean - 1.0
     high = 0.5
@@ -67,7 +101,7 @@ def centre_of(law: int, mean: float, spread: float) -> float:
         middle = 0.5 * (low + high)
         if middle <= low or middle >= high:
             break
-        if _mean_after_cut(middle, spread) < low_mean:
+        if _truncated_mean(middle, spread) < low_mean:
             low = middle
         else:
             high = middle
@@ -75,8 +109,8 @@ def centre_of(law: int, mean: float, spread: float) -> float:
     return 1.0 - centre if mean > 0.5 else centre
 
 
-def _mean_after_cut(centre: float, spread: float) -> float:
-    """The mean of a normal law cut to [0, 1], for a centre of at most 1/2.
+def _truncated_mean(centre: float, spread: float) -> float:
+    """Return the mean of a normal distribution truncated to [0, 1], for a centre of at most 1/2.
 
     centre + spread (phi(a) - phi(b)) / (Phi(b) - Phi(a)), divided through by phi(a) so that nothing
     underflows when the centre is far below 0.
@@ -92,7 +126,7 @@ def _mean_after_cut(centre: float, spread: float) -> float:
 
 
 def _scaled_tail(x: float) -> float:
-    """Mills' ratio (1 - Phi(x)) / phi(x), x >= 0: directly, or by its continued fraction."""
+    """Return Mills' ratio (1 - Phi(x)) / phi(x), x >= 0, far out by its continued fraction."""
     if x < 5.0:
         half = math.erfc(x / math.sqrt(2.0))
         return math.sqrt(math.pi / 2.0) * math.exp(0.5 * x * x) * half
@@ -103,7 +137,10 @@ def _scaled_tail(x: float) -> float:
 
 
 def _truncated_normal(centre: float, spread: float, state: State) -> float:
-    """A normal number cut to [0, 1], centre at most 1/2, by rejection from the law that fits."""
+    """Draw a normal number truncated to [0, 1], for a centre of at most 1/2, by rejection.
+
+    Proposals are normal where most of them are accepted, else exponential or uniform on [0, 1].
+    """
     if spread <= 0.5 and centre > -0.5 * spread:
         while True:
             x = centre + spread * normal(state)
@@ -115,9 +152,9 @@ def _truncated_normal(centre: float, spread: float, state: State) -> float:
         u = uniform(state)
         if rate > 0.0:
             x = min(1.0, -math.log1p(-u * -math.expm1(-rate)) / rate)
-            keep = math.exp(-0.5 * (x / spread) ** 2)
+            accept = math.exp(-0.5 * (x / spread) ** 2)
         else:
             x = u
-            keep = math.exp(-0.5 * ((x - peak) / spread) ** 2)
-        if uniform(state) < keep:
+            accept = math.exp(-0.5 * ((x - peak) / spread) ** 2)
+        if uniform(state) < accept:
             return x

@@ -11,10 +11,11 @@ and a reservoir, whose arms are drawn anew in each run (section 4.2):
 
     beta      mu_i = mu* times a Beta(a, b) number that follows from the run's key and i
 
-A slip of the paper: for large K the second arm of `power` passes 0.99 (alpha = 0.3 from about 4.3
-million arms on), so the best mean is the larger of the first two, not always mu_1.
+An error of the paper: for large K the second mean of `power` exceeds 0.99 (alpha = 0.3 from about
+4.3 million arms on), so the best mean is the larger of the first two, not always mu_1.
 
-These functions are compiled by the simulator as they stand.
+The simulator compiles these functions as they stand. Adding an instance is described in
+CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -30,23 +31,25 @@ RESERVOIR = 3
 
 TOP = 0.99
 BOTTOM = 0.01
+MIN_TOP = 1e-4
+"""With a smaller best mean, the worst means would be too small for truncnorm."""
 
 
 def reservoir_mean(i: int, a: float, b: float, top: float, key: int, state: State) -> float:
-    """The mean of arm i of a reservoir. `state` is overwritten: a generator of the arm's own."""
+    """Return the mean of arm i of a reservoir. `state` is overwritten: the arm's own generator."""
     state[0] = tape_word(key, i, GOLDEN)
     state[1] = GOLDEN
     return top * beta(a, b, state)
 
 
 def mean_of(kind: int, i: int, K: int, alpha: float, top: float, listed: Sequence[float]) -> float:
-    """The mean of arm i of a finite set; `top` is that of arm 0 unless they are listed."""
+    """Return the mean of arm i of a finite set; `top` is that of arm 0 unless they are listed."""
     if kind == LISTED:
         return listed[i]
     if i == 0:
         return top
     scale = top / TOP
-    # As doubles before the division: a kernel has no other way to divide whole numbers.
+    # As doubles before the division: a kernel has no other way to divide integers.
     share = float(i) / float(K - 1)
     if kind == LINEAR:
         return scale * (TOP - (TOP - BOTTOM) * share)

@@ -90,7 +90,7 @@ class Records(Kind):
         policy = cell.policy
         if policy.calm is None:
             return "the policy does not say when it is calm"
-        bernoulli = cell.instance.law == distributions.BERNOULLI
+        bernoulli = cell.instance.distribution == distributions.BERNOULLI
         return "" if bernoulli or policy.trials else "rewards are not Bernoulli"
 
     def cost(self, cell: Cell) -> float:
@@ -149,7 +149,7 @@ class Phases(Kind):
             return "its rule is not known to be monotone (monotone=True)"
         if not rule.tries_each_first or rule.credit is not as_given:
             return "its rule credits rewards in its own way or does not try each arm first"
-        return "" if cell.instance.law == distributions.BERNOULLI else "rewards are not Bernoulli"
+        return "" if cell.instance.distribution == distributions.BERNOULLI else "rewards are not Bernoulli"
 
     def gains_by_skipping(self, cell: Cell) -> bool:
         """Whether skipping is the faster engine.
@@ -188,7 +188,7 @@ class Phases(Kind):
 
     def build(self, cell: Cell, skipping: bool) -> Build:
         """As the rule needs it."""
-        bernoulli = skipping or cell.instance.law == distributions.BERNOULLI
+        bernoulli = skipping or cell.instance.distribution == distributions.BERNOULLI
         m = min(cell.memory, cell.instance.n_arms)
         return segments.build_for(_phased(cell).rule, bernoulli, cell.instance.endless, skipping, m)
 

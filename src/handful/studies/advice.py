@@ -14,9 +14,9 @@ from typing import Any
 
 from handful.core.reservoir import Reservoir
 from handful.errors import SettingError
-from handful.instances import MIN_TOP, Instance
+from handful.instances import Instance
 from handful.instances import instance as parse_instance
-from handful.instances.means import TOP
+from handful.instances.means import MIN_TOP, TOP
 from handful.policies import Policy
 from handful.simulation import Cell, cell, run_cell
 from handful.simulation.plan import MAX_HORIZON, parse_policy, whole

@@ -44,9 +44,6 @@ for _function in (
     distributions.bernoulli,
     distributions.draw,
     distributions.centre_of,
-    distributions._mean_after_cut,
-    distributions._scaled_tail,
-    distributions._truncated_normal,
 ):
     use(_function)
 
@@ -74,7 +71,7 @@ class World(NamedTuple):
             float(instance.b),
             float(instance.top),
             np.array(instance.listed, dtype=np.float64),
-            instance.law,
+            instance.distribution,
             float(instance.spread),
             instance.best_mean,
         )
