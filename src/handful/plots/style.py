@@ -153,15 +153,20 @@ def line_with_band(
 
 
 def shown_axes(width: float = 6.4, height: float = 4.0) -> Axes:
-    """Axes of a figure that a notebook shows by itself."""
+    """Make a figure that a notebook displays by itself, once, and return its axes.
+
+    pyplot creates the figure outside `rc_context`. A notebook's backend is loaded with the first
+    figure and then sets `interactive`; leaving the context would reset it, and no later figure of
+    the notebook would be displayed.
+    """
     try:
+        import matplotlib as mpl
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("figures", "matplotlib", "sim") from None
-
-    with plt.rc_context(STYLE):
-        _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-    return ax
+    made = plt.figure(figsize=(width, height), dpi=STYLE["figure.dpi"], layout="constrained")
+    with mpl.rc_context(STYLE):
+        return made.subplots()
 
 
 def label_ends(ax: Axes, size: float = 9.0) -> None:
