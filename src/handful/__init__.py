@@ -34,7 +34,7 @@ from handful.policies import (
 from handful.rules import BonusRule, IndexRule, LeaderRule
 
 if TYPE_CHECKING:
-    from handful.simulation import Result, simulate
+    from handful.simulation import Comparison, Result, compare, simulate
 
 __version__ = "0.1.0"
 
@@ -47,6 +47,7 @@ __all__ = [
     "TSM",
     "UCBM",
     "BonusRule",
+    "Comparison",
     "FiniteArms",
     "HandfulError",
     "IndexRule",
@@ -58,6 +59,7 @@ __all__ = [
     "Reservoir",
     "Result",
     "__version__",
+    "compare",
     "from_bytes",
     "policy",
     "simulate",
@@ -70,7 +72,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     # The simulator is loaded when first asked for: it needs packages that online use does not.
-    if name in ("Result", "simulate"):
+    if name in ("Comparison", "Result", "compare", "simulate"):
         try:
             from handful import simulation
         except ImportError as error:

@@ -12,6 +12,7 @@
     │   ├── NewerStateError              ... written by a newer version of handful
     │   └── OtherArmsError               ... of a policy on other arms
     ├── RuleError (ArithmeticError)      an allocation rule whose score is not a number
+    ├── WriteError (OSError)             a file that could not be written
     ├── EngineError (RuntimeError)       a compiled kernel disagrees with the policy itself
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
@@ -94,6 +95,10 @@ class OtherArmsError(StateError):
 
 class RuleError(HandfulError, ArithmeticError):
     """An allocation rule whose score is not a number."""
+
+
+class WriteError(HandfulError, OSError):
+    """A file that could not be written, such as on a full disk; nothing is left of it."""
 
 
 class EngineError(HandfulError, RuntimeError):

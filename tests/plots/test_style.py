@@ -8,8 +8,9 @@ import pytest
 
 from handful.errors import SettingError, UnknownNameError
 from handful.plots.panels import MOST_LINES, draw, names, pulls_of
-from handful.plots.style import figure, half_width, plot_regret, save, spread
+from handful.plots.style import figure, plot_regret, save, spread
 from handful.simulation import Result, simulate
+from handful.simulation.intervals import half_width
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ import pytest
 from handful.simulation import Cell, Result, run_cell
 from handful.simulation.plan import cell
 from handful.studies import store
-from handful.studies.store import Store, work
+from handful.studies.store import Store
+from handful.studies.timing import work
 
 
 def quiet(done: float, what: str) -> None: ...

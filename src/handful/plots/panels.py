@@ -23,7 +23,6 @@ from handful.plots.style import (
     PALETTE,
     Style,
     figure,
-    half_width,
     label_ends,
     line_with_band,
     log_ticks,
@@ -32,6 +31,7 @@ from handful.plots.style import (
     style,
 )
 from handful.plots.timeline import add_caption, legend, plot_memory
+from handful.simulation.intervals import half_width
 from handful.simulation.result import Result
 
 if TYPE_CHECKING:

@@ -8,12 +8,16 @@ labelled where they end, so that no legend has to be matched. `panels.py` makes 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError
+from handful.simulation.files import write_file
+from handful.simulation.intervals import half_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,32 +66,19 @@ def figure(
 
 
 def save(made: Figure, path: str) -> None:
-    """Write a figure; the ending of the name says in what form."""
+    """Write a figure, completely or not at all; the name's ending says in what format."""
     import matplotlib as mpl
 
+    buffer = BytesIO()
     with mpl.rc_context(STYLE):
-        made.savefig(path)
+        made.savefig(buffer, format=Path(path).suffix.removeprefix(".") or None)
+    write_file(path, buffer.getvalue())
 
 
 def style(index: int) -> Style:
     """How the line of this number looks; the first `len(PALETTE) * len(DASHES)` differ."""
     colours = len(PALETTE)
     return PALETTE[index % colours], DASHES[index // colours % len(DASHES)]
-
-
-def half_width(per_run: NDArray[Any]) -> NDArray[np.float64]:
-    """Half a 95% interval of the mean over runs (the first axis), by Student's t; 0 for one run."""
-    runs = len(per_run)
-    if runs < 2:
-        return np.zeros(per_run.shape[1:])
-    try:
-        from scipy.special import stdtrit
-    except ImportError:
-        raise MissingExtraError("a confidence band", "scipy", "sim") from None
-    half: NDArray[np.float64] = (
-        stdtrit(runs - 1, 0.975) * per_run.std(axis=0, ddof=1) / np.sqrt(runs)
-    )
-    return half
 
 
 def plot_regret(
