@@ -122,7 +122,7 @@ def _say_what_was_summed(results: list[Result]) -> None:
         if result.pulls is None and result.mean_pulls is not None:
             s = result.settings
             click.echo(
-                f"{result.label} on {shortened(s['instance'])}: pulls by arm are only the mean over "
+                f"{result.label} on {shortened(s['instance'])}: pulls by arm are a mean over "
                 f"runs, since {s['runs']:,} runs of {s['n_arms']:,} arms are too many to store",
                 err=True,
             )

@@ -170,7 +170,7 @@ def table(
     left: int = 1,
     spare: Sequence[str] = (),
 ) -> None:
-    """Print a table: drawn on a terminal, tab-separated in a pipe. The first `left` columns are text.
+    """Print a table, drawn on a terminal, tab-separated in a pipe; `left` columns are text.
 
     Where the terminal is narrow, the columns of `spare` are left out, the first ones first.
     """

@@ -18,8 +18,10 @@ from handful.simulation import Cell
 
 Kind = tuple[str, bool]
 """The policy's name, and whether all arms fit in memory, where engines can skip most pulls."""
-_PRIOR = 0.1
-"""The model of all kinds together counts as much as this share of a mean cell of the kind."""
+_PRIOR = 0.05
+"""The pace of all kinds together counts as much as this share of a mean cell of the kind."""
+_ENOUGH = 3
+"""A kind is known once the work seen of it is so many times that."""
 
 
 def work(planned: Cell) -> float:
@@ -91,7 +93,7 @@ class TimeLeft:
         self._seen[key] = (before[0] + work(planned), before[1] + seconds)
 
     def seconds(self) -> float | None:
-        """Estimate the seconds left; None until a cell of every kind that is left was seen."""
+        """Estimate the seconds left; None until every kind that is left is known."""
         seen = dict(self._seen)
         left = dict(self._left)
         if self._current is not None:
@@ -101,10 +103,11 @@ class TimeLeft:
                 before = seen.get(key, (0.0, 0.0))
                 seen[key] = (before[0] + done - first, before[1] + self._clock() - since)
         left = {key: amount for key, amount in left.items() if amount > 0}
-        if not all(key in seen for key in left):
-            return None
         if not left:
             return 0.0
+        for key in left:
+            if seen.get(key, (0.0, 0.0))[0] < _ENOUGH * _PRIOR * self._mean[key]:
+                return None
         total_work = sum(amount for amount, _ in seen.values())
         overall = sum(seconds for _, seconds in seen.values()) / total_work
         expected = 0.0
