@@ -36,7 +36,7 @@ from handful.policies import (
 from handful.rules import Moment, Rule
 
 if TYPE_CHECKING:
-    from handful.simulation import Result, simulate
+    from handful.simulation import Comparison, Result, compare, simulate
 
 __version__ = "0.1.0"
 
@@ -48,6 +48,7 @@ __all__ = [
     "QUCBM",
     "TSM",
     "UCBM",
+    "Comparison",
     "Decision",
     "FiniteArms",
     "HandfulError",
@@ -62,6 +63,7 @@ __all__ = [
     "Rule",
     "State",
     "__version__",
+    "compare",
     "from_bytes",
     "policy",
     "simulate",
@@ -74,7 +76,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     # The simulator is loaded when first asked for: it needs packages that online use does not.
-    if name in ("Result", "simulate"):
+    if name in ("Comparison", "Result", "compare", "simulate"):
         try:
             from handful import simulation
         except ImportError as error:

@@ -12,6 +12,7 @@
     │   ├── NewerStateError              ... written by a newer version of handful
     │   └── OtherArmsError               ... of a policy on other arms
     ├── RuleError (ArithmeticError)      an allocation rule whose score is NaN
+    ├── WriteError (OSError)             a file that could not be written
     ├── EngineError (RuntimeError)       a compiled kernel that disagrees with the policy itself
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
@@ -95,6 +96,10 @@ class OtherArmsError(StateError):
 
 class RuleError(HandfulError, ArithmeticError):
     """An allocation rule whose score is NaN."""
+
+
+class WriteError(HandfulError, OSError):
+    """A file that could not be written, such as on a full disk; nothing is left of it."""
 
 
 class EngineError(HandfulError, RuntimeError):

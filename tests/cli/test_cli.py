@@ -137,13 +137,13 @@ BASE = {"--policy": "ucb-m", "--memory": "2", "--instance": "linear:9", "--horiz
         ({"--policy": "ucb-m:eta"}, "setting=number"),
         ({"--policy": "ucb-m:beta=1"}, "no setting of ucb-m 'beta'"),
         ({"--memory": "1"}, "memory=1 cannot compare arms"),
-        ({"--memory": "2.5"}, "not a whole number"),
+        ({"--memory": "2.5"}, "not an integer"),
         ({"--instance": "linaer:9"}, "did you mean linear"),
         ({"--instance": "linear:0"}, "K=0 must be"),
         ({"--horizon": "0"}, "horizon=0"),
         ({"--horizon": "-5"}, "horizon=-5"),
-        ({"--horizon": "many"}, "'many' is not a whole number"),
-        ({"--horizon": "inf"}, "'inf' is not a whole number"),
+        ({"--horizon": "many"}, "'many' is not an integer"),
+        ({"--horizon": "inf"}, "'inf' is not an integer"),
         ({"--runs": "0"}, "runs=0"),
         ({"--n-jobs": "-1"}, "n_jobs=-1"),
         ({"--n-jobs": "0"}, "n_jobs=0"),
@@ -154,7 +154,7 @@ BASE = {"--policy": "ucb-m", "--memory": "2", "--instance": "linear:9", "--horiz
         ({"--policy": "ts-m", "--eta": "1"}, "no policy of the grid has it"),
         ({"--eta": "-1"}, "eta >= 0"),
         ({"--eta": "nan"}, "eta >= 0"),
-        ({"--out": "x.csv"}, "ends in .parquet"),
+        ({"--out": "x.json"}, "ends in .parquet or .csv"),
         ({"--out": "no/such/folder/x.parquet"}, "no folder"),
     ],
 )
@@ -254,3 +254,29 @@ def test_a_policy_is_described() -> None:
     assert "default 2" in text
     assert "AISTATS" in text
     assert call("policies", "nothing-like-it").exit_code == 2
+
+
+def test_out_writes_csv_for_other_programs(tmp_path: Path) -> None:
+    out = tmp_path / "x.csv"
+    cells = data(*GRID, "--out", str(out))
+    lines = out.read_text().splitlines()
+    assert lines[0] == "policy,label,memory,instance,horizon,seed,run,t,regret"
+    assert len(lines) == 1 + sum(3 * len(cell["curve"]["t"]) for cell in cells)
+    last = [line.split(",") for line in lines[1:] if line.split(",")[7] == "1000"]
+    assert [float(row[8]) for row in last] == [x for c in cells for x in c["regret_per_run"]]
+
+
+def test_a_record_cannot_be_csv(tmp_path: Path) -> None:
+    result = call("run", "-p", "ucb-m", "-m", "2", "-i", "linear:9", "-T", "99", "--record",
+                  "--out", str(tmp_path / "x.csv"))  # fmt: skip
+    assert result.exit_code == 2
+    assert "give --out X.parquet" in result.stderr
+
+
+def test_it_is_said_that_pulls_are_only_a_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handful.simulation.outcome.MOST_PULLS", 10)
+    words = ["run", "-p", "ucb-m", "-m", "2", "-i", "linear:9", "-T", "99", "-r", "3", "--engine",
+             "python", "--json"]  # fmt: skip
+    result = call(*words)
+    assert "pulls by arm are a mean over runs, since 3 runs of 9 arms" in result.stderr
+    assert sum(json.loads(result.stdout)[0]["pulls_per_arm_mean"]) == pytest.approx(99)

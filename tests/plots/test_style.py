@@ -8,8 +8,9 @@ import pytest
 
 from handful.errors import SettingError, UnknownNameError
 from handful.plots.panels import MOST_LINES, draw, names, pulls_of
-from handful.plots.style import figure, half_width, plot_regret, save, spread
+from handful.plots.style import figure, plot_regret, save, spread
 from handful.simulation import Result, simulate
+from handful.simulation.intervals import half_width
 
 
 @pytest.fixture(scope="module")
@@ -175,3 +176,14 @@ def test_figures_leave_no_trace_in_pyplot(results: list[Result], tmp_path: Path)
     save(draw("regret", results), str(tmp_path / "x.png"))
     assert (dict(mpl.rcParams), plt.get_fignums()) == before
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pulls_of_too_many_runs_are_drawn_without_bands(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = simulate("ucb-m", "bernoulli:0.1,0.9,0.5", memory=2, horizon=90, runs=6, engine="python")
+    monkeypatch.setattr("handful.simulation.outcome.MOST_PULLS", 10)
+    many = simulate("ucb-m", "bernoulli:0.1,0.9,0.5", memory=2, horizon=90, runs=6, engine="python")
+    assert many.pulls is None
+    assert pulls_of(many)[0].tolist() == pulls_of(few).mean(axis=0).tolist()
+    made = draw("pulls", [many])
+    assert "no bands" in made.get_suptitle()
+    assert "95% bands" in draw("pulls", [few]).get_suptitle()

@@ -10,7 +10,7 @@ import pytest
 from handful.errors import SettingError
 from handful.instances import instance
 from handful.plots.panels import draw
-from handful.plots.stays import Rows, phase_starts, recommended_last, stays_of
+from handful.plots.stays import Rows, means_of, phase_starts, recommended_last, stays_of
 from handful.plots.style import figure, save
 from handful.plots.timeline import plot_memory
 from handful.simulation import Result, read_parquet, simulate, write_parquet
@@ -192,7 +192,7 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         plot_memory(result, 0.5)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="5 timelines"):
         draw("memory", [result] * 5)
-    with pytest.raises(SettingError, match="y is of no use"):
+    with pytest.raises(SettingError, match="y cannot be given"):
         draw("memory", [result], y="log")
     monkeypatch.setattr("handful.plots.stays.MOST_BARS", 10)
     with pytest.raises(SettingError, match="more than can be drawn"):
@@ -253,3 +253,21 @@ def test_a_policy_that_changes_its_mind_in_a_stay_is_seen_to(name: str, world: s
     for start, end in zip([0, *ends], ends, strict=False):
         held = told[start : end - 1]
         assert len(set(held)) <= 1, "what is recommended changes only where an entry ends"
+
+
+def test_a_run_of_a_range_has_its_own_arms_and_number() -> None:
+    def simulated(runs: int | range) -> Result:
+        return simulate("qucb-m", "I1", memory=2, horizon=300, runs=runs, record=True,
+                        engine="python")  # fmt: skip
+
+    whole, part = simulated(5), simulated(range(3, 5))
+    titles = [
+        plot_memory(result, run, figure(1, 1, 5, 3)[1]).get_title("left")
+        for result, run in ((whole, 4), (part, 1))
+    ]
+    assert titles[0] == titles[1]
+    assert "run 4:" in titles[0]
+    means = [means_of(result, run, np.arange(20)) for result, run in ((whole, 4), (part, 1))]
+    assert means[0] is not None
+    assert means[1] is not None
+    assert means[0].tolist() == means[1].tolist()

@@ -10,7 +10,7 @@ import pytest
 
 import handful
 from handful.errors import SettingError
-from handful.simulation import Result, read_parquet, simulate, write_parquet
+from handful.simulation import Result, read_parquet, simulate, write_csv, write_parquet
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_many_arms_leave_no_pulls_by_arm() -> None:
 def test_frames_have_a_row_for_each_run_and_time(result: Result) -> None:
     frame = result.to_polars()
     assert frame.columns == [
-        "policy", "label", "memory", "instance", "seed", "run", "t", "regret"
+        "policy", "label", "memory", "instance", "horizon", "seed", "run", "t", "regret"
     ]  # fmt: skip
     assert frame.height == 5 * len(result.curve.t)
     last = frame.filter(pl.col("t") == 3000).sort("run")
@@ -136,3 +136,56 @@ def test_a_result_can_be_had_again_from_its_settings(result: Result) -> None:
         seed=s["seed"],
     )  # fmt: skip
     assert again.regret.per_run.tolist() == result.regret.per_run.tolist()
+
+
+def test_csv_has_the_rows_of_the_frame(result: Result, tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    result.to_csv(path)
+    read = pl.read_csv(path)
+    frame = result.to_polars()
+    assert read.columns == frame.columns
+    assert read["regret"].to_list() == frame["regret"].to_list()
+    assert read["run"].to_list() == frame["run"].to_list()
+    huge = simulate("ucb-m", "linear:5", memory=2, horizon=50, runs=2, seed=10**40, engine="python")
+    write_csv([result, huge], path)
+    both = pl.read_csv(path, schema_overrides={"seed": pl.String})
+    assert both.height == frame.height + huge.curve.per_run.size
+    assert both["seed"].unique(maintain_order=True).to_list() == ["9", str(10**40)]
+
+
+def test_a_notebook_shows_a_result_as_a_table_with_names_escaped(result: Result) -> None:
+    named = Result({**result.settings, "instance": "<script>", "label": "a&b"}, result.curve)
+    html = named._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "a&amp;b, M = 3" in html
+    assert f"{result.regret!r}" in html
+    assert html.count("<tr>") == html.count("</tr>") == 7
+
+
+def test_means_of_pulls_are_written_and_read_where_runs_are_too_many(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("handful.simulation.outcome.MOST_PULLS", 10)
+    many = simulate("ucb-m", "linear:5", memory=2, horizon=90, runs=7, engine="python")
+    assert many.pulls is None
+    path = tmp_path / "r.parquet"
+    few = simulate("ucb-m", "linear:2", memory=2, horizon=90, runs=3, engine="python")
+    write_parquet([few, many], path)
+    read = read_parquet(path)
+    assert read[0].pulls is not None
+    assert few.pulls is not None
+    assert read[0].pulls.tolist() == few.pulls.tolist()
+    assert read[1].pulls is None
+    assert read[1].mean_pulls is not None
+    assert many.mean_pulls is not None
+    assert read[1].mean_pulls.tolist() == many.mean_pulls.tolist()
+    assert many.mean_pulls.sum() == pytest.approx(90)
+
+
+def test_a_range_of_runs_is_written_and_read_with_its_numbers(tmp_path: Path) -> None:
+    part = simulate("ucb-m", "linear:5", memory=2, horizon=50, runs=range(7, 10), engine="python")
+    part.to_parquet(tmp_path / "r.parquet")
+    (read,) = read_parquet(tmp_path / "r.parquet")
+    assert read.run_numbers.tolist() == [7, 8, 9]
+    assert read.regret.per_run.tolist() == part.regret.per_run.tolist()

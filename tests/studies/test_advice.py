@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,27 @@ def test_instances_are_names() -> None:
     means: Any = [0.9, 0.8]
     with pytest.raises(SettingError, match="instances are names"):
         advise(2, 2, 200, instances=[means], runs=2)
+
+
+def test_a_horizon_that_is_not_simulated_is_said_at_once() -> None:
+    words = ["advise", "--arms", "3", "-m", "2", "-T", "1e8", "-r", "2"]
+    lines = CliRunner().invoke(app, words).stdout.splitlines()
+    assert lines[1].startswith("NOTE: only 1,000,000 of the 100,000,000 pulls were simulated")
+    data = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert (data["horizon"], data["asked_horizon"]) == (10**6, 10**8)
+    assert "only 1,000,000" in data["note"]
+
+
+def test_a_horizon_that_is_simulated_needs_no_note(advice: Advice) -> None:
+    assert advice.note is None
+    assert advice.to_dict()["note"] is None
+    assert "Note" not in advice._repr_html_()
+
+
+def test_a_notebook_shows_advice_as_a_table_with_names_escaped(advice: Advice) -> None:
+    odd = replace(advice, why="a < b & c", horizon=7)
+    html = odd._repr_html_()
+    assert "a &lt; b &amp; c" in html
+    assert "<strong>Note: only 7 of the 2,000 pulls" in html
+    assert html.count("<tr>") == html.count("</tr>") == len(advice.candidates) + 2
+    assert repr(advice).startswith(f"Advice: take {advice.best.policy} (M = 2)")

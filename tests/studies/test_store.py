@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from handful.simulation import Cell, Result, run_cell
 from handful.simulation.plan import cell
 from handful.studies import store
-from handful.studies.store import Store, work
+from handful.studies.store import Store
+from handful.studies.timing import work
 
 
 def quiet(done: float, what: str) -> None: ...
@@ -109,3 +112,68 @@ def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
     assert read < 120, "of 150 flips, those that change a number are refused"
     path.write_bytes(b"half a file")
     assert kept.missing([planned]) == [planned]
+
+
+def test_a_file_of_another_cell_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    kept = Store(tmp_path)
+    base: dict[str, Any] = {
+        "policy": "ucb-m", "instance_spec": "linear:9", "memory": 2, "horizon": 100, "runs": 3
+    }  # fmt: skip
+    planned = cell(**base)
+    changes: list[dict[str, Any]] = [
+        {"policy": "ts-m"}, {"policy": "ucb-m:eta=0.2"}, {"instance_spec": "linear:10"},
+        {"memory": 3}, {"horizon": 101}, {"runs": 4}, {"runs": range(1, 4)}, {"seed": 1},
+        {"tape": True}, {"record": True},
+    ]  # fmt: skip
+    for change in changes:
+        other = cell(**{**base, **change})
+        kept.save(other, run_cell(other, engine="python"))
+        kept.path(other).replace(kept.path(planned))
+        assert kept.load(planned) is None, change
+        assert kept.missing([planned]) == [planned]
+    kept.save(planned, run_cell(planned, engine="python"))
+    assert kept.load(planned) is not None
+
+
+def test_a_file_of_other_sources_or_another_version_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Store(tmp_path)
+    planned = small()[0]
+    kept.save(planned, run_cell(planned, engine="python"))
+    path = kept.path(planned)
+    for name, other in (("__version__", "0.0.0"), ("source_digest", lambda module: "old")):
+        with monkeypatch.context() as changed:
+            changed.setattr(store, name, other)
+            assert kept.path(planned) != path
+            kept.path(planned).write_bytes(path.read_bytes())
+            assert kept.load(planned) is None
+
+
+def test_where_cells_cannot_be_saved_their_results_are_still_returned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    right = Store(tmp_path / "a").run(small(), quiet)
+    monkeypatch.setattr(Path, "replace", full)
+    kept = Store(tmp_path / "b")
+    found = kept.run(small(), quiet)
+    assert [r.regret.mean for r in found.all()] == [r.regret.mean for r in right.all()]
+    assert kept.unsaved is not None
+    assert "No space left on device" in kept.unsaved
+    assert list((tmp_path / "b").iterdir()) == []
+
+
+def test_results_come_in_the_order_of_the_plan_though_others_were_run_first(
+    tmp_path: Path,
+) -> None:
+    cells = [
+        cell(policy, "linear:9", 2, horizon, runs=2)
+        for policy in ("ucb-m", "ts-m")
+        for horizon in (900, 500)
+    ]
+    found = Store(tmp_path).run(cells, quiet).all()
+    assert [r.settings["horizon"] for r in found] == [900, 500, 900, 500]
+    assert [r.settings["policy"] for r in found] == ["ucb-m", "ucb-m", "ts-m", "ts-m"]

@@ -1,4 +1,4 @@
-"""`handful advise`: which policy to take for so many arms and so much memory."""
+"""`handful advise`: a policy recommended for a number of arms and a memory."""
 
 from __future__ import annotations
 
@@ -8,25 +8,34 @@ import click
 
 from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError
-from handful.studies.advice import USUAL_HORIZON, advise
+from handful.studies.advice import advise
 
 
 @click.command("advise", context_settings=HELP)
 @click.option("--arms", "-k", type=number, help="K, how many arms there are.")
-@click.option("--endless", is_flag=True, help="There is no end of arms: they are drawn anew.")
+@click.option(
+    "--endless", is_flag=True, help="Arms are endless: new ones are drawn from a reservoir."
+)
 @click.option(
     "--memory", "-m", type=number, default=2, show_default=True,
     help="M, how many arms may have statistics.",
 )  # fmt: skip
-@click.option("--horizon", "-T", type=number, help="How many pulls there will be, if it is known.")
-@click.option("--best", type=float, help="About the mean of the best arm, such as 0.02 for clicks.")
+@click.option(
+    "--horizon",
+    "-T",
+    type=number,
+    help="How many pulls there will be, if known; at most 1e6 are simulated.",
+)
+@click.option(
+    "--best", type=float, help="About the mean of the best arm, if known, such as 0.02 for clicks."
+)
 @click.option(
     "--instance", "-i", "instances", multiple=True, metavar="SPEC",
-    help="What the arms are like, as in `handful run`; otherwise a few that differ. Repeat for "
-    "more.",
+    help="An instance like yours, as in `handful run`; otherwise a few of different shape. Repeat "
+    "for more.",
 )  # fmt: skip
 @click.option("--runs", "-r", type=number, default=50, show_default=True, help="Independent runs.")
-@click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any whole number.")
+@click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any integer.")
 @click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
@@ -41,9 +50,9 @@ def command(
     n_jobs: int | None,
     as_json: bool,
 ) -> None:
-    """Say which policy to take, with its regret in simulation and the memory that it needs.
+    """Recommend a policy, with its regret in simulation and the memory that it needs.
 
-    A few policies are simulated, which takes seconds; a minute where kernels are to be compiled.
+    A few policies are simulated, which takes seconds; a minute where kernels must be compiled.
 
     \b
     handful advise --arms 100 --memory 2
@@ -55,7 +64,7 @@ def command(
         raise SettingError(
             f"say how many arms there are with --arms, or that they are --endless{both}"
         )
-    with progress(1.0, "starting (kernels are compiled once, then kept)", 30) as show:
+    with progress(1.0, "starting (kernels are compiled once, then cached)", 30) as show:
         found = advise(
             arms, memory, horizon, best=best, instances=instances, runs=runs, seed=seed,
             n_jobs=n_jobs, progress=show,
@@ -63,23 +72,9 @@ def command(
     if as_json:
         click.echo(json.dumps(found.to_dict()))
         return
-    worlds = list(found.best.regret)
     click.echo(f"take {found.best.policy} (M = {found.best.memory}): {found.why}")
-    click.echo(f"mean regret after {found.horizon:,} pulls, {found.runs} runs, and what is saved:")
-    rows = [
-        [
-            candidate.policy,
-            str(candidate.memory),
-            f"{candidate.words:,}",
-            *(f"{candidate.regret[world]!r}" for world in worlds),
-        ]
-        for candidate in found.candidates
-    ]
-    rows.append(
-        ["an arm at random", "-", "-", *(f"{found.chance[world]:,.0f}" for world in worlds)]
-    )
-    table(
-        ["policy", "arms kept", "64-bit words", *worlds], rows, spare=("64-bit words", "arms kept")
-    )
-    if horizon is None or horizon > USUAL_HORIZON:
-        click.echo(f"simulated to {found.horizon:,} pulls; --horizon says how many there will be")
+    if found.note is not None:
+        click.echo(f"NOTE: {found.note}")
+    click.echo(f"mean regret after {found.horizon:,} pulls, {found.runs} runs, and state size:")
+    heads, rows = found.table()
+    table(heads, rows, spare=heads[2:0:-1])

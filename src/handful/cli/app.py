@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from handful import __version__
-from handful.errors import HandfulError, UnknownNameError
+from handful.errors import HandfulError, UnknownNameError, WriteError
 
 COMMANDS = {
     "run": "Simulate policies on instances and print their regret.",
     "plot": "Draw results that `handful run --out` wrote.",
     "policies": "List the policies, or describe some.",
-    "advise": "Say which policy to take for so many arms and so much memory.",
+    "advise": "Recommend a policy for a number of arms and a memory.",
     "paper": "Reproduce the paper: tables, figures, claims, report.",
     "bench": "Measure the simulator beside textbook loops and other packages.",
     "doctor": "Check that this installation works.",
@@ -22,7 +22,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """Knows the commands by name and one line; imports one when it is called."""
+    """List the commands by name and summary; import one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order that people need them."""
@@ -49,9 +49,15 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run; an error of ours is one line and exit code 2, an interrupt is exit code 130."""
+        """Run a command; errors of handful are one line.
+
+        Exit codes: 2 for a wrong argument, 1 for a file that cannot be written, 130 for an
+        interrupt.
+        """
         try:
             return super().invoke(ctx)
+        except WriteError as error:
+            raise click.ClickException(str(error)) from None
         except HandfulError as error:
             raise click.UsageError(str(error)) from None
         except KeyboardInterrupt:

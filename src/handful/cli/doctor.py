@@ -24,7 +24,7 @@ OPTIONAL = ("pandas",)
 def command(as_json: bool) -> None:
     """Check that this installation works.
 
-    Prints versions and where kernels are kept, runs the python and the compiled engine on one
+    Prints versions and where kernels are cached, runs the python and the compiled engine on one
     reward tape and compares them bit for bit, compares the kernels of the skipping engine with
     their source, and measures the speed. Exits with 1 if anything is wrong.
     """
@@ -61,14 +61,14 @@ def _check_engines(report: dict[str, object], problems: list[str]) -> None:
     from handful.simulation import simulate
     from handful.simulation.kernels.jit import cache_folder
 
-    click.echo("running the engines; kernels that are not kept yet are compiled, once", err=True)
+    click.echo("running the engines; kernels that are not cached yet are compiled", err=True)
     folder = cache_folder()
     report["kernel cache"] = str(folder)
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
         problems.append(
-            f"kernels cannot be kept in {folder}, so every process compiles them again: "
+            f"kernels cannot be cached in {folder}, so every process compiles them again: "
             "set HANDFUL_CACHE_DIR to a folder that can be written to"
         )
     for policy in ("ucb-m", "moss-m", "ts-m"):

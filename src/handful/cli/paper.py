@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from handful.cli.show import HELP, number, progress, table
-from handful.errors import SettingError
+from handful.errors import SettingError, WriteError
+from handful.simulation.files import reason
 from handful.simulation.plan import Cell, whole
 from handful.studies.leaderboard import drift
 from handful.studies.leaderboard import page as beyond
@@ -22,7 +23,8 @@ from handful.studies.paper import claims, report, tables
 from handful.studies.paper.experiments import EXPERIMENTS, Table, recorded
 from handful.studies.paper.verdict import Claim
 from handful.studies.results import Results
-from handful.studies.store import Store, work
+from handful.studies.store import Store
+from handful.studies.timing import TimeLeft, work
 
 CLAIMS = "claims"
 ALL = "all"
@@ -34,7 +36,7 @@ BEYOND = "beyond"
 @click.option(
     "--runs", type=number, help="Runs of each cell; 20 in tables, 100 in figures, 1000 beyond."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Any whole number.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Any integer.")
 @click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
 @click.option("--fresh", is_flag=True, help="Run finished cells again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
@@ -65,9 +67,9 @@ def command(
     all     everything, and the report: index.html, report.md, report.tex
     beyond  all policies on these instances and others: beyond.html (an hour or two)
 
-    Without a name: all, which is everything but beyond. Finished cells are kept under --out, so a
-    run that was stopped goes on where it was. With --json: of one name its numbers, of several an
-    object with an entry for each.
+    Without a name: all, which is everything but beyond. Finished cells are cached under --out, so
+    a run that was stopped is resumed. With --json: of one name its numbers, of several an object
+    with an entry for each.
     """
     runs = None if runs is None else whole("runs", runs, 10**6)
     if BEYOND in names:
@@ -81,19 +83,37 @@ def command(
     plan = _plan(needed, runs, seed)
     results = _run(Store(_folder(out) / "cells"), plan, n_jobs, fresh)
     figures = [name for name in wanted if name in EXPERIMENTS and not _is_table(name)]
-    drawn = report.draw_all(results, figures, out)
-    written = _report(results, out, seed, n_jobs, fresh) if everything else []
+
+    def write() -> list[Path]:
+        drawn = report.draw_all(results, figures, out)
+        written = _report(results, out, seed, n_jobs, fresh) if everything else []
+        return [*drawn, *reversed(written)]
+
+    files, failed = _written(write, out)
     if as_json:
         data = {name: _data(name, plan.get(name, []), results) for name in wanted}
         click.echo(json.dumps(data if len(data) > 1 else data[wanted[0]]))
-        return
-    for name in wanted:
-        if name == CLAIMS:
-            _print_claims(claims.judged(results))
-        elif _is_table(name):
-            _print_table(name, results, whole_table=not everything)
-    for path in [*drawn, *reversed(written)]:
-        click.echo(path)
+    else:
+        for name in wanted:
+            if name == CLAIMS:
+                _print_claims(claims.judged(results))
+            elif _is_table(name):
+                _print_table(name, results, whole_table=not everything)
+        for path in files:
+            click.echo(path)
+    if failed is not None:
+        raise failed
+
+
+def _written(write: Callable[[], list[Path]], out: Path) -> tuple[list[Path], WriteError | None]:
+    """Write files; an error is returned, so that the numbers can be printed before it."""
+    try:
+        return write(), None
+    except WriteError as error:
+        return [], error
+    except OSError as error:
+        where = error.filename or out
+        return [], WriteError(f"{where} cannot be written: {reason(error)}")
 
 
 def _beyond(
@@ -102,16 +122,24 @@ def _beyond(
     store = Store(out / "cells")
     cells = list(Leaderboard().cells(runs, seed))
     found = board(_run(store, {BEYOND: cells}, n_jobs, fresh))
-    changing = drift.simulate(
-        store.folder, seed, min(runs, drift.RUNS), lambda what: click.echo(what, err=True), fresh
-    )
-    written = beyond.write(found, changing, out, seed)
+
+    def write() -> list[Path]:
+        changing = drift.simulate(
+            store.folder, seed, min(runs, drift.RUNS), lambda what: click.echo(what, err=True),
+            fresh,
+        )  # fmt: skip
+        written = beyond.write(found, changing, out, seed)
+        return [*written[1:], written[0]]
+
+    files, failed = _written(write, out)
     if as_json:
         click.echo(json.dumps([score.to_dict() for score in found]))
-        return
-    _print_board(found)
-    for path in [*written[1:], written[0]]:
-        click.echo(path)
+    else:
+        _print_board(found)
+        for path in files:
+            click.echo(path)
+    if failed is not None:
+        raise failed
 
 
 def _print_board(found: Board) -> None:
@@ -158,22 +186,27 @@ def _run(store: Store, plan: dict[str, list[Cell]], n_jobs: int | None, fresh: b
     cells = [planned for group in plan.values() for planned in group]
     todo = {store.path(planned): planned for planned in cells}
     missing = list(todo.values()) if fresh else store.missing(cells)
-    kept = len(todo) - len(missing)
+    cached = len(todo) - len(missing)
     pulls = sum(planned.horizon * planned.runs for planned in missing)
     click.echo(
         f"{len(missing)} cells to run, {pulls / 1e6:,.0f} million pulls"
-        + (f"; {kept} are finished" if kept else "")
-        + f"; kept in {store.folder}",
+        + (f"; {cached} are cached" if cached else "")
+        + f"; results are saved in {store.folder}",
         err=True,
     )
     total = sum(map(work, missing))
+    timing = TimeLeft(missing)
+    starting = "starting (kernels are compiled once, then cached)"
     try:
-        with progress(total, "starting (kernels are compiled once, then kept)", 30) as show:
-            return store.run(list(todo.values()), show, n_jobs, fresh)
+        with progress(total, starting, 30, timing.seconds) as show:
+            results = store.run(list(todo.values()), show, n_jobs, fresh, timing)
     except KeyboardInterrupt:
         left = len(store.missing(cells))
-        click.echo(f"{left} cells are left; the same command goes on where this stopped", err=True)
+        click.echo(f"{left} cells are missing; the same command resumes the run", err=True)
         raise
+    if store.unsaved is not None:
+        click.echo(f"finished cells were not all saved: {store.unsaved}", err=True)
+    return results
 
 
 def _report(results: Results, out: Path, seed: int, n_jobs: int | None, fresh: bool) -> list[Path]:
@@ -202,13 +235,13 @@ def _print_table(name: str, results: Results, whole_table: bool) -> None:
         heads = ["algorithm", "M", "instance", "printed", "measured", "runs", "z"]
         table(heads, [_row(cell) for cell in cells])
     count, within, farthest = tables.agreement(cells)
-    told = "one run has no standard error: give --runs 2 or more to compare"
+    agreed = "one run has no standard error: give --runs 2 or more to compare"
     if count:
-        told = (
+        agreed = (
             f"{within} of {count} cells of the paper's algorithms within 3 standard errors, "
             f"the farthest at {farthest:.1f}"
         )
-    click.echo(f"{title}: {told}")
+    click.echo(f"{title}: {agreed}")
 
 
 def _row(cell: tables.TableCell) -> list[str]:

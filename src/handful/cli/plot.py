@@ -32,7 +32,7 @@ ENDINGS = (".png", ".svg", ".pdf")
 )  # fmt: skip
 @click.option(
     "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), metavar="X.png",
-    help="Where to: .png, .svg or .pdf; beside the first file unless given.",
+    help="The figure: .png, .svg or .pdf; beside the first file unless given.",
 )  # fmt: skip
 @click.option("--policy", "-p", "policies", multiple=True, metavar="NAME", help="Only this policy.")
 @click.option("--memory", "-m", "memories", type=number, multiple=True, help="Only this M.")
@@ -43,10 +43,12 @@ ENDINGS = (".png", ".svg", ".pdf")
     "--run", "-r", type=number, default=0, show_default=True, help="Which run, for memory."
 )
 @click.option(
-    "--x", type=click.Choice(SCALES), help="The horizontal axis; what suits unless given."
+    "--x", type=click.Choice(SCALES), help="The horizontal axis; chosen by the kind unless given."
 )
-@click.option("--y", type=click.Choice(SCALES), help="The vertical axis; what suits unless given.")
-@click.option("--title", help="Above the figure, in place of what it shows.")
+@click.option(
+    "--y", type=click.Choice(SCALES), help="The vertical axis; chosen by the kind unless given."
+)
+@click.option("--title", help="The title, in place of the usual one.")
 def command(
     files: tuple[Path, ...],
     kind: str,
@@ -59,13 +61,15 @@ def command(
     y: str | None,
     title: str | None,
 ) -> None:
-    """Draw results that `handful run --out` wrote, and print the name of the picture.
+    """Draw results that `handful run --out` wrote, and print the name of the figure.
 
     \b
     handful run -p ucb-m -m 2 -m 5 -i linear:10 -T 1e5 --runs 20 --record --out x.parquet
     handful plot x.parquet
     handful plot x.parquet --kind memory --memory 2 --out memory.svg
     """
+    if not all(file.name for file in files):
+        raise SettingError("the name of a file is empty: give files that `handful run --out` wrote")
     out = out or files[0].with_name(f"{files[0].stem}-{kind}.png")
     check_out(out, ENDINGS)
     results = [result for file in files for result in read_parquet(file)]

@@ -1,4 +1,4 @@
-"""`handful policies`: what there is to choose from."""
+"""`handful policies`: the policies, their settings and their sources."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from typing import Any
 import click
 
 from handful.cli.show import HELP, table
-from handful.policies import POLICIES, Policy, policy_class
+from handful.policies import POLICIES, Policy
+from handful.simulation.plan import parse_policy
 
 
 @click.command("policies", context_settings=HELP)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(names: tuple[str, ...], as_json: bool) -> None:
-    """List the policies; with a NAME, its settings and where it comes from, too."""
-    chosen = [policy_class(name) for name in names] or list(POLICIES.values())
+    """List the policies; with a NAME, its settings and its citation, too.
+
+    A policy of your own is named module:Class.
+    """
+    chosen = [parse_policy(name)[0] for name in names] or list(POLICIES.values())
     if as_json:
         click.echo(json.dumps([_data(cls) for cls in chosen]))
     elif names:

@@ -10,15 +10,17 @@ from pathlib import Path
 import click
 
 from handful.cli.show import COMPILING, HELP, check_out, compiling, number, progress, table
-from handful.errors import SettingError
-from handful.simulation import Cell, Result, cell, run_cell, write_parquet
+from handful.errors import SettingError, WriteError
+from handful.simulation import Cell, Result, cell, run_cell, write_csv, write_parquet
 from handful.simulation.plan import ENGINES, parse_policy
+from handful.simulation.result import shortened
 
 
 @click.command("run", context_settings=HELP)
 @click.option(
     "--policy", "-p", "policies", multiple=True, required=True, metavar="NAME",
-    help="A policy, as `handful policies` lists them; settings may follow: ucb-m:eta=0.2. "
+    help="A policy, as `handful policies` lists them; settings may follow: ucb-m:eta=0.2. One of "
+    "your own: module:Class or module:Class:eta=0.2, searched for in the current directory, too. "
     "Repeat for a grid.",
 )  # fmt: skip
 @click.option(
@@ -30,7 +32,7 @@ from handful.simulation.plan import ENGINES, parse_policy
     "--instance", "-i", "instances", multiple=True, required=True, metavar="SPEC",
     help="linear:K, power:K:ALPHA, bernoulli:P,P,..., B_L:K, B_0.3:K; with another first mean "
     "than 0.99: linear:K:MU_STAR, power:K:ALPHA:MU_STAR; endless: beta:A:B:MU_STAR, I1, I2, I3, "
-    "I4; a reward law after a plus: linear:100+beta, +uniform, +constant, +truncnorm:0.1. "
+    "I4; a reward distribution after a plus: linear:100+beta, +uniform, +constant, +truncnorm:0.1. "
     "Repeat for a grid.",
 )  # fmt: skip
 @click.option(
@@ -38,22 +40,22 @@ from handful.simulation.plan import ENGINES, parse_policy
     help="Pulls per run, such as 1e6. Repeat for a grid.",
 )  # fmt: skip
 @click.option("--runs", "-r", type=number, default=100, show_default=True, help="Independent runs.")
-@click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any whole number.")
+@click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any integer.")
 @click.option("--eta", type=float, help="Scale of the exploration bonus of policies that have one.")
 @click.option("--alpha", type=float, help="Growth of the pool of policies on endless arms.")
 @click.option("--rho", type=float, help="Also report the regret to the best share rho of the arms.")
 @click.option(
     "--engine", type=click.Choice(ENGINES), default="auto", show_default=True,
     help="python: the policy object itself, pull by pull; compiled: the same choices, much faster; "
-    "skip: the same law, faster still where pulls cannot change a decision.",
+    "skip: the same distribution, faster still where pulls cannot change a decision.",
 )  # fmt: skip
 @click.option("--tape", is_flag=True, help="The same reward tape for all policies.")
-@click.option("--record", is_flag=True, help="Keep which arms were in memory when (in --out).")
+@click.option("--record", is_flag=True, help="Record which arms were in memory when (in --out).")
 @click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, one object a cell.")
 @click.option(
     "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), metavar="X.parquet",
-    help="Write all runs to a Parquet file.",
+    help="Write all runs to a file: .parquet, which `handful plot` reads, or .csv.",
 )  # fmt: skip
 def command(
     policies: tuple[str, ...],
@@ -78,9 +80,9 @@ def command(
     handful run -p ucb-m -p moss-m -m 2 -m 10 -i linear:100 -T 1e6 --runs 20
     """
     if out is not None:
-        check_out(out, (".parquet",))
-    if record and out is None:
-        raise SettingError("--record keeps which arms were in memory when in a file: give --out")
+        check_out(out, (".parquet", ".csv"))
+    if record and (out is None or out.suffix != ".parquet"):
+        raise SettingError("--record needs a file for the record: give --out X.parquet")
     shared = {"eta": eta, "alpha": alpha}
     cells = [
         cell(policy, instance, memory, horizon, runs, seed, tape, record, settings)
@@ -95,12 +97,35 @@ def command(
         for planned in cells:
             planned.instance.quantile(rho)
     results = _run(cells, engine, os.cpu_count() or 1 if n_jobs is None else n_jobs)
-    if out is not None:
-        write_parquet(results, out)
+    failed = None if out is None else _write(results, out)
     if as_json:
         click.echo(json.dumps([result.to_dict(rho) for result in results]))
     else:
         _print(results, rho)
+    _say_what_was_summed(results)
+    if failed is not None:
+        raise failed
+
+
+def _write(results: list[Result], out: Path) -> WriteError | None:
+    """Write the file; an error is returned, so that the results can be printed before it."""
+    write = write_csv if out.suffix == ".csv" else write_parquet
+    try:
+        write(results, out)
+    except WriteError as error:
+        return WriteError(f"{error}; the results were printed, but not written")
+    return None
+
+
+def _say_what_was_summed(results: list[Result]) -> None:
+    for result in results:
+        if result.pulls is None and result.mean_pulls is not None:
+            s = result.settings
+            click.echo(
+                f"{result.label} on {shortened(s['instance'])}: pulls by arm are a mean over "
+                f"runs, since {s['runs']:,} runs of {s['n_arms']:,} arms are too many to store",
+                err=True,
+            )
 
 
 def _run(cells: list[Cell], engine: str, n_jobs: int) -> list[Result]:

@@ -1,4 +1,4 @@
-"""What the commands share: numbers on the command line, names of files to write, progress, tables.
+"""What the commands share: numbers on the command line, files to write, progress, tables.
 
 Data goes to standard output, plain when it is not a terminal; progress goes to standard error, a
 bar only to a terminal.
@@ -13,27 +13,39 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import click
 
 from handful.errors import SettingError
+from handful.simulation.files import part_of, reason
 from handful.simulation.plan import whole
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 HELP = {"help_option_names": ["-h", "--help"]}
-"""For every command by itself, since click remembers how it was asked for first."""
+"""Given to every command, since click caches the option that was asked for first."""
 COMPILING = "compiling kernels, once"
 TEXT_WIDTH, HEAD_WIDTH = 12, 9
-"""A column of text is at least so wide, if its texts are; one of numbers, if a word of its head."""
+"""The least width of a column of text, and of the heading of a column of numbers."""
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that prints text as it is: `power:100:0.3` has no emoji and no markup in it."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, emoji=False, markup=False, highlight=False)
 
 
 def compiling(what: str) -> None:
-    """Say so where no bar does: it takes seconds, and looks like nothing happens."""
+    """Say that kernels are compiled where no bar does: it takes seconds."""
     if not sys.stderr.isatty():
         click.echo(f"{COMPILING}: {what}", err=True)
 
 
 def number(text: str | int) -> int:
-    """A whole number on the command line, also written 1e6 or 1_000_000."""
+    """Read an integer of the command line, also written 1e6 or 1_000_000."""
     if isinstance(text, int):
         return text
     try:
@@ -41,61 +53,113 @@ def number(text: str | int) -> int:
         return int(plain) if plain.lstrip("+-").isdigit() else whole("it", float(plain), 2**63)
     except (ValueError, SettingError):
         raise click.BadParameter(
-            f"{text!r} is not a whole number below 2^63 (1000000 or 1e6)"
+            f"{text!r} is not an integer below 2^63 (1000000 or 1e6)"
         ) from None
 
 
 def check_out(out: Path, endings: Sequence[str]) -> None:
-    """Refuse, before any work, a file that could not be written at its end."""
+    """Refuse, before any work, a file that cannot be written."""
     if out.suffix not in endings:
         raise SettingError(f"--out {out}: give a name that ends in {' or '.join(endings)}")
     if not out.absolute().parent.is_dir():
         raise SettingError(f"--out {out}: there is no folder {out.parent}")
     if not os.access(out.absolute().parent, os.W_OK):
         raise SettingError(f"--out {out}: the folder {out.parent} cannot be written to")
+    part = part_of(out)
+    try:  # some folders, such as /proc, refuse new files whatever their permissions say
+        part.touch(exist_ok=False)
+        part.unlink()
+    except OSError as error:
+        raise SettingError(f"--out {out}: no file can be made there: {reason(error)}") from None
+
+
+class Average:
+    """The seconds left if the work goes on as fast as it did on average since its first report."""
+
+    def __init__(self, total: float, clock: Callable[[], float]) -> None:
+        self.total = total
+        self._clock = clock
+        self._first: tuple[float, float] | None = None
+        self._last: tuple[float, float] = (0.0, 0.0)
+
+    def update(self, done: float) -> None:
+        """Take note of the work done so far; the clock starts with the first work seen."""
+        self._last = (self._clock(), done)
+        if self._first is None and done > 0:
+            self._first = self._last
+
+    def seconds(self) -> float | None:
+        """Estimate the seconds left; None before there is anything to go by."""
+        if self._first is None or self._last[1] <= self._first[1]:
+            return None
+        since, first = self._first
+        then, done = self._last
+        left = (then - since) * (self.total - done) / (done - first)
+        return max(0.0, left - (self._clock() - then))
 
 
 @contextmanager
 def progress(
-    total: float, what: str, lines_every: float | None = None
+    total: float,
+    what: str,
+    lines_every: float | None = None,
+    left: Callable[[], float | None] | None = None,
 ) -> Iterator[Callable[[float, str], None]]:
-    """A bar with the time left on a terminal. Call with (work done, what is being done).
+    """Show a bar with the time left on a terminal. Call with (work done, what is being done).
 
-    Elsewhere nothing, or a line every so many seconds.
+    Elsewhere nothing is shown, or a line every so many seconds. `left` estimates the seconds left;
+    unless given, the work is taken to go on at its average pace.
     """
+    average = Average(total, time.monotonic)
+    left = left or average.seconds
     if not sys.stderr.isatty():
-        yield _lines(total, lines_every) if lines_every else lambda done, text: None
+        yield _lines(average, lines_every, left) if lines_every else lambda done, text: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True, emoji=False, markup=False),
+        TextColumn("{task.percentage:>3.0f}%", markup=False),
+        TextColumn("{task.fields[left]}", markup=False),
+        console=console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done, text: bar.update(task, completed=done, description=text)
+        task = bar.add_task(what, total=total, left="")
+
+        def report(done: float, text: str) -> None:
+            average.update(done)
+            bar.update(task, completed=done, description=text, left=in_words(left()))
+
+        yield report
 
 
-def _lines(total: float, every: float) -> Callable[[float, str], None]:
+def in_words(seconds: float | None) -> str:
+    """The time left as people say it; nothing while it is unknown."""
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"about {max(1, round(seconds))} s left"
+    if seconds < 5400:
+        return f"about {seconds / 60:.1f} min left"
+    return f"about {seconds / 3600:.1f} h left"
+
+
+def _lines(
+    average: Average, every: float, left: Callable[[], float | None]
+) -> Callable[[float, str], None]:
     """Progress where no bar can be drawn, such as in a log."""
-    began = said = time.monotonic()
-    first = 0.0
+    said = time.monotonic()
 
     def report(done: float, text: str) -> None:
-        nonlocal began, said, first
+        nonlocal said
+        average.update(done)
         now = time.monotonic()
-        if first == 0.0:  # the clock starts when the first kernel is there
-            began, first = now, done
-        elif now - said >= every and first < done < total:
+        seconds = left()
+        if now - said >= every and done < average.total and seconds is not None:
             said = now
-            left = (now - began) * (total - done) / (done - first)
-            share = f"{done / total:>4.0%}"
-            click.echo(f"{share}, about {left / 60:.1f} min left: {text}", err=True)
+            share = f"{done / average.total:>4.0%}"
+            click.echo(f"{share}, {in_words(seconds)}: {text}", err=True)
 
     return report
 
@@ -106,7 +170,7 @@ def table(
     left: int = 1,
     spare: Sequence[str] = (),
 ) -> None:
-    """A table: drawn on a terminal, tab-separated in a pipe. The first `left` columns are text.
+    """Print a table, drawn on a terminal, tab-separated in a pipe; `left` columns are text.
 
     Where the terminal is narrow, the columns of `spare` are left out, the first ones first.
     """
@@ -115,26 +179,25 @@ def table(
             click.echo("\t".join(row))
         return
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    screen = console()
     longest = [max(len(cell) for cell in cells) for cells in zip(*rows, strict=True)]
     least = [
         min(longest[column], TEXT_WIDTH) if column < left else max(longest[column], _word(head))
         for column, head in enumerate(heads)
     ]
-    shown = _fitting(heads, least, spare, console.width)
+    shown = _fitting(heads, least, spare, screen.width)
     full = [max(len(head), size) for head, size in zip(heads, longest, strict=True)]
-    roomy = _total(full, shown) <= console.width
+    roomy = _total(full, shown) <= screen.width
     drawn = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), collapse_padding=True)
     for column in shown:
         # Text and heads fold where the terminal is narrow; a number is never cut.
         is_text = column < left
         head = heads[column] if roomy or is_text else "\n".join(wrap(heads[column], least[column]))
         drawn.add_column(
-            head,
+            Text(head),
             justify="left" if is_text else "right",
             overflow="fold",
             min_width=least[column],
@@ -142,7 +205,7 @@ def table(
         )
     for row in rows:
         drawn.add_row(*(Text(row[column], overflow="fold") for column in shown))
-    console.print(drawn)
+    screen.print(drawn)
 
 
 def _word(head: str) -> int:

@@ -1,8 +1,8 @@
-"""Whole figures of one's own results: a panel for each instance and horizon, or for each timeline.
+"""Whole figures of results: a panel for each instance and horizon, or for each timeline.
 
 regret   mean regret over time with 95% bands
-bars     regret at the horizon with 95% intervals; dots on a log axis, where a bar has no foot
-pulls    mean pulls by arm with 95% bands
+bars     regret at the horizon with 95% intervals; dots on a log axis, where bars have no zero
+pulls    mean pulls by arm with 95% bands, if pulls are stored run by run
 memory   the arm memory of one run over time (`timeline.py`)
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from handful.plots.style import (
     PALETTE,
     Style,
     figure,
-    half_width,
     label_ends,
     line_with_band,
     log_ticks,
@@ -32,6 +31,7 @@ from handful.plots.style import (
     style,
 )
 from handful.plots.timeline import add_caption, legend, plot_memory
+from handful.simulation.intervals import half_width
 from handful.simulation.result import Result
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ MOST_LINES = len(PALETTE) * len(DASHES)
 MOST_PANELS = 12
 MOST_TIMELINES = 4
 _TELLING = ("seed", "runs", "tape", "engine", "version")
-"""What may tell results of one name apart, in this order."""
+"""Settings that distinguish results of one name, in this order."""
 
 
 def draw(
@@ -55,15 +55,15 @@ def draw(
     y: str | None = None,
     title: str | None = None,
 ) -> Figure:
-    """A figure of results.
+    """Draw a figure of results.
 
     Args:
         kind: "regret", "bars", "pulls" or "memory".
         results: of any policies, instances and horizons.
         run: which run, for "memory".
-        x: "linear" or "log", the horizontal axis; what suits the kind unless given.
+        x: "linear" or "log", the horizontal axis; chosen by the kind unless given.
         y: the same for the vertical axis.
-        title: above the figure, in place of what it shows.
+        title: in place of the usual one.
     """
     if kind not in KINDS:
         raise UnknownNameError("kind of figure", kind, KINDS)
@@ -72,7 +72,7 @@ def draw(
     if kind == "memory":
         return _timelines(results, run, x, y, title)
     if y is not None and kind == "bars":
-        raise SettingError("bars lie on their side: give the scale of the regret as x")
+        raise SettingError("bars are horizontal: give the scale of the regret as x")
     panels = _panels(results)
     looks = _looks(panels)
     rows, columns = _shape(len(panels))
@@ -99,18 +99,18 @@ def draw(
         ax.set_title(short(world) + after, fontsize=10.5)
     for ax in list(axes.flat)[len(panels) :]:
         ax.remove()
-    made.suptitle(title or _told(kind, results), fontsize=11)
+    made.suptitle(title or _title(kind, results), fontsize=11)
     return made
 
 
 def plot_final(
     results: Sequence[Result], ax: Axes, names: Sequence[str], styles: Sequence[Style], x: str
 ) -> None:
-    """Regret at the horizon, one row each, its number beside it."""
+    """Draw regret at the horizon, a row for each result with its value beside it."""
     set_scales(ax, x, "linear")
     means = np.array([result.regret.mean for result in results])
     if x == "log" and (means <= 0).any():
-        raise SettingError("a regret of 0 has no place on a log axis: give a linear one")
+        raise SettingError("a regret of 0 cannot be shown on a log axis: give a linear one")
     halves = np.array([float(half_width(result.regret.per_run)) for result in results])
     for row, (mean, half, look) in enumerate(zip(means, halves, styles, strict=True)):
         colour = look[0]
@@ -150,7 +150,7 @@ def plot_pulls(
     x: str,
     y: str,
 ) -> None:
-    """Mean pulls of each arm, the best arm first."""
+    """Draw the mean pulls of each arm, the best arm first."""
     set_scales(ax, x, y)
     for result, name, look in zip(results, names, styles, strict=True):
         pulls = pulls_of(result)
@@ -165,19 +165,25 @@ def plot_pulls(
     ax.set_ylabel("pulls")
 
 
-def pulls_of(result: Result) -> NDArray[np.int64]:
-    """Pulls by run and arm, the arms sorted by mean where it is known."""
-    if result.pulls is None:
+def pulls_of(result: Result) -> NDArray[Any]:
+    """Pulls by run and arm, the arms sorted by mean if it is known.
+
+    Where only the mean over runs is stored, that is the one row.
+    """
+    pulls: NDArray[Any] | None = result.pulls
+    if pulls is None and result.mean_pulls is not None:
+        pulls = result.mean_pulls.reshape(1, -1)
+    if pulls is None:
         raise SettingError(
-            f"{result.label} on {result.settings['instance']} has no pulls by arm: they are kept "
-            "for finite sets of up to 4096 arms"
+            f"{result.label} on {result.settings['instance']} has no pulls by arm: they are "
+            "counted for finite sets of up to 4096 arms"
         )
     try:
         world = instance(result.settings["instance"])
     except SettingError:  # an instance of one's own
-        return result.pulls
-    means = np.array([world.mean(arm) for arm in range(result.pulls.shape[1])])
-    ordered: NDArray[np.int64] = result.pulls[:, np.argsort(-means, kind="stable")]
+        return pulls
+    means = np.array([world.mean(arm) for arm in range(pulls.shape[1])])
+    ordered: NDArray[Any] = pulls[:, np.argsort(-means, kind="stable")]
     return ordered
 
 
@@ -185,7 +191,7 @@ def _timelines(
     results: Sequence[Result], run: int, x: str | None, y: str | None, title: str | None
 ) -> Figure:
     if y is not None:
-        raise SettingError("the arms of a timeline have no scale: y is of no use")
+        raise SettingError("the vertical axis of a timeline lists arms: y cannot be given")
     if not any(result.stays for result in results):
         stays_of(results[0], run)
     if len(results) > MOST_TIMELINES:
@@ -209,7 +215,7 @@ def _timelines(
 
 
 def _panels(results: Iterable[Result]) -> dict[tuple[str, int], dict[str, Result]]:
-    """Results by instance and horizon, and there by a name that no two of them share."""
+    """Results by instance and horizon, then by a unique name."""
     groups: dict[tuple[str, int], list[Result]] = {}
     for result in results:
         key = (result.settings["instance"], result.settings["horizon"])
@@ -230,7 +236,7 @@ def _panels(results: Iterable[Result]) -> dict[tuple[str, int], dict[str, Result
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """The policy and its memory, and where two are alike what tells them apart, if only a number.
+    """Unique names: the policy and its memory, with a setting or a number where two are alike.
 
     >>> from handful import simulate
     >>> alike = [simulate("ucb-m", "linear:3", memory=2, horizon=9, runs=1, seed=s) for s in (4, 5)]
@@ -251,7 +257,7 @@ def names(results: Sequence[Result]) -> list[str]:
 
 
 def _looks(panels: dict[tuple[str, int], dict[str, Result]]) -> dict[str, Style]:
-    """One look for each name in all panels: a colour a policy and a dash a memory, if they do."""
+    """One look for each name in all panels: a colour a policy, a dash a memory, if they suffice."""
     policies: dict[str, list[str]] = {}
     for panel in panels.values():
         for name, result in panel.items():
@@ -283,7 +289,7 @@ def _shape(panels: int) -> tuple[int, int]:
 
 
 def _fitting(kind: str, results: Sequence[Result]) -> str:
-    """The scale of the horizontal axis that suits."""
+    """The default scale of the horizontal axis."""
     if kind == "regret":
         return "log"
     if kind == "pulls":
@@ -293,11 +299,13 @@ def _fitting(kind: str, results: Sequence[Result]) -> str:
     return "log" if min(means) > 0 and max(means) > 10 * min(means) else "linear"
 
 
-def _told(kind: str, results: Sequence[Result]) -> str:
+def _title(kind: str, results: Sequence[Result]) -> str:
     what = {"regret": "Regret", "bars": "Regret at the horizon", "pulls": "Pulls by arm"}[kind]
     runs = {result.settings["runs"] for result in results}
     if runs == {1}:
         return f"{what}, one run"
+    if kind == "pulls" and any(result.pulls is None for result in results):
+        return f"{what}: mean over runs (too many runs to store each: no bands)"
     sure = "95% intervals" if kind == "bars" else "95% bands"
     of = f" of {runs.copy().pop():,} runs" if len(runs) == 1 else ""
     return f"{what}: mean{of}, {sure}"

@@ -1,4 +1,4 @@
-"""What the record of a run says: its stays in memory, the arms in them, where phases begin."""
+"""The record of a run: its stays in memory, the arms in them, the starts of phases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 
 
 def stays_of(result: Result, run: int) -> Stays:
-    """What was recorded of a run, or an error that says what to do."""
+    """Return the recorded stays of a run, or raise an error that says what to do."""
     run = whole_number("run", run)
     if result.stays is None:
         raise SettingError(
@@ -35,7 +35,7 @@ def stays_of(result: Result, run: int) -> Stays:
             "simulate with record=True (on the command line: handful run --record --out ...)"
         )
     if not 0 <= run < len(result.stays):
-        raise SettingError(f"run={run}: there are the runs 0 to {len(result.stays) - 1}")
+        raise SettingError(f"run={run}: the result has the runs 0 to {len(result.stays) - 1}")
     stays = result.stays[run]
     bars = int((stays.arms >= 0).sum())
     if bars > MOST_BARS:
@@ -47,12 +47,12 @@ def stays_of(result: Result, run: int) -> Stays:
 
 
 def short(name: str, most: int = 44) -> str:
-    """A name that fits into a title: an instance may list hundreds of means."""
+    """Shorten a name to fit a title: an instance may list hundreds of means."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 class Rows:
-    """Which arm has which row, from the top: sorted by mean, or as they came where it is unknown.
+    """The row of each arm, from the top: sorted by mean, or in order of arrival if it is unknown.
 
     The arms of a reservoir follow from the seed and the cell; a file of an older version does not
     name the cell.
@@ -60,7 +60,7 @@ class Rows:
 
     def __init__(self, result: Result, run: int, stays: Stays) -> None:
         n_arms = result.settings["n_arms"]
-        # The arm that came in with the last pull is recommended, though it had no stay.
+        # An arm that entered with the last pull may be recommended, though it had no stay.
         came = np.append(stays.arms[stays.arms >= 0], stays.recommended)
         seen, first = np.unique(came, return_index=True)
         self.all_shown = n_arms <= FULL_SET
@@ -79,11 +79,11 @@ class Rows:
 
     @property
     def inches(self) -> float:
-        """A good height for the figure."""
+        """The height of the figure."""
         return min(6.0, 2.8 + 0.14 * len(self.arms))
 
     def described(self, arm: int) -> str:
-        """An arm with its mean and rank, as far as they are known."""
+        """Describe an arm by its mean and rank, if they are known."""
         if self.means is None:
             return f"arm {arm}"
         row = int(self.of(np.array([arm]))[0])
@@ -92,7 +92,7 @@ class Rows:
 
 
 def means_of(result: Result, run: int, arms: Ints) -> NDArray[np.float64] | None:
-    """The means of arms in a run, where the instance is known by name."""
+    """The means of arms in a run, if the instance is known by name."""
     settings = result.settings
     try:
         world = instance(settings["instance"])
@@ -102,12 +102,13 @@ def means_of(result: Result, run: int, arms: Ints) -> NDArray[np.float64] | None
         return None
     key = 0
     if world.endless:
-        key = world_key(settings["seed"], settings["id"], run, settings["tape"])
+        number = run + settings.get("first_run", 0)
+        key = world_key(settings["seed"], settings["id"], number, settings["tape"])
     return np.array([world.mean(int(arm), key) for arm in arms])
 
 
 def recommended_last(result: Result, stays: Stays) -> int:
-    """The arm recommended at the horizon: of the paper's algorithms the last finished stay's."""
+    """The arm recommended at the horizon; for the paper's algorithms, by the last finished stay."""
     horizon, memory = result.settings["horizon"], result.settings["memory"]
     marks = phase_starts(result, horizon + 1)
     if len(stays.start) > 1 and marks:

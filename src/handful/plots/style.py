@@ -1,19 +1,23 @@
 """What all figures share: the house style, a line with its band, labels at the ends of lines.
 
-Colours are Okabe and Ito's, which people with any kind of colour vision can tell apart; lines are
-labelled where they end, so that no legend has to be matched. `panels.py` makes whole figures,
-`timeline.py` draws the arm memory.
+Colours are Okabe and Ito's, which can be told apart with any kind of colour vision. Lines are
+labelled at their ends, so no legend is needed. `panels.py` makes whole figures, `timeline.py` draws
+the arm memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError
+from handful.simulation.files import write_file
+from handful.simulation.intervals import half_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.5)), (0, (7, 2, 1.5, 2)))
-"""With more lines than colours, the colours come again with the next of these."""
+"""With more lines than colours, the colours are repeated with the next of these."""
 SCALES = ("linear", "log")
 _LINE = "handful-line"
 _END = "handful-line-end"
@@ -48,7 +52,7 @@ STYLE: Any = {
 def figure(
     rows: int, columns: int, width: float, height: float, **options: Any
 ) -> tuple[Figure, Any]:
-    """A figure in the house style and its axes, drawn without a screen."""
+    """Make a figure in the house style and its axes, without pyplot."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -62,32 +66,19 @@ def figure(
 
 
 def save(made: Figure, path: str) -> None:
-    """Write a figure; the ending of the name says in what form."""
+    """Write a figure, completely or not at all; the name's ending says in what format."""
     import matplotlib as mpl
 
+    buffer = BytesIO()
     with mpl.rc_context(STYLE):
-        made.savefig(path)
+        made.savefig(buffer, format=Path(path).suffix.removeprefix(".") or None)
+    write_file(path, buffer.getvalue())
 
 
 def style(index: int) -> Style:
-    """How the line of this number looks; the first `len(PALETTE) * len(DASHES)` differ."""
+    """The look of a line by its index; the first `len(PALETTE) * len(DASHES)` differ."""
     colours = len(PALETTE)
     return PALETTE[index % colours], DASHES[index // colours % len(DASHES)]
-
-
-def half_width(per_run: NDArray[Any]) -> NDArray[np.float64]:
-    """Half a 95% interval of the mean over runs (the first axis), by Student's t; 0 for one run."""
-    runs = len(per_run)
-    if runs < 2:
-        return np.zeros(per_run.shape[1:])
-    try:
-        from scipy.special import stdtrit
-    except ImportError:
-        raise MissingExtraError("a confidence band", "scipy", "sim") from None
-    half: NDArray[np.float64] = (
-        stdtrit(runs - 1, 0.975) * per_run.std(axis=0, ddof=1) / np.sqrt(runs)
-    )
-    return half
 
 
 def plot_regret(
@@ -100,9 +91,9 @@ def plot_regret(
     x: str = "log",
     y: str = "log",
 ) -> Axes:
-    """Mean regret over time, with a 95% band; each line labelled at its end.
+    """Draw mean regret over time with a 95% band; each line is labelled at its end.
 
-    Where no regret is above 0, the axes are linear: a log axis would show nothing.
+    If no regret is above 0, the axes are linear: a log axis would show nothing.
     """
     if ax is None:
         ax = shown_axes()
@@ -126,7 +117,7 @@ def set_scales(ax: Axes, x: str, y: str) -> None:
     """Make the axes linear or logarithmic."""
     for name, scale in (("x", x), ("y", y)):
         if scale not in SCALES:
-            raise SettingError(f"{name}={scale!r} is no scale of an axis: give linear or log")
+            raise SettingError(f"{name}={scale!r} is not a scale: give linear or log")
     ax.set_xscale(x)
     ax.set_yscale(y)
 
@@ -134,14 +125,14 @@ def set_scales(ax: Axes, x: str, y: str) -> None:
 def line_with_band(
     ax: Axes, xs: NDArray[Any], per_run: NDArray[Any], name: str, look: Style, marker: str = ""
 ) -> None:
-    """The mean over runs and its 95% band, which `label_ends` will label with the name."""
+    """Draw the mean over runs and its 95% band; `label_ends` adds the name."""
     colour, dash = look
     mean, half = per_run.mean(axis=0), half_width(per_run)
     low, high = mean - half, mean + half
     shown = np.ones(len(mean), dtype=bool)
     if ax.get_yscale() == "log":
         shown = mean > 0
-        # A band that reaches 0 has no end on a log axis: it is drawn to below the lowest line.
+        # A band that reaches 0 has no lower end on a log axis: cut it below the lowest line.
         low = np.maximum(low, mean * 1e-3)
     ax.plot(
         xs[shown], mean[shown], color=colour, linestyle=dash, linewidth=1.8,
@@ -153,21 +144,26 @@ def line_with_band(
 
 
 def shown_axes(width: float = 6.4, height: float = 4.0) -> Axes:
-    """Axes of a figure that a notebook shows by itself."""
+    """Make a figure that a notebook displays by itself, once, and return its axes.
+
+    pyplot creates the figure outside `rc_context`. A notebook's backend is loaded with the first
+    figure and then sets `interactive`; leaving the context would reset it, and no later figure of
+    the notebook would be displayed.
+    """
     try:
+        import matplotlib as mpl
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("figures", "matplotlib", "sim") from None
-
-    with plt.rc_context(STYLE):
-        _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-    return ax
+    made = plt.figure(figsize=(width, height), dpi=STYLE["figure.dpi"], layout="constrained")
+    with mpl.rc_context(STYLE):
+        return made.subplots()
 
 
 def label_ends(ax: Axes, size: float = 9.0) -> None:
-    """Labels to the right of the axes, each tied to the end of its line, none over another.
+    """Label lines to the right of the axes, each label tied to its line's end, without overlap.
 
-    Labels of an earlier call on the same axes are placed again together with the new ones.
+    Labels of an earlier call on the same axes are placed again, together with the new ones.
     """
     for old in [text for text in ax.texts if text.get_gid() == _END]:
         old.remove()
@@ -201,7 +197,7 @@ def label_ends(ax: Axes, size: float = 9.0) -> None:
 
 
 def _fit(ax: Axes, drawn: list[NDArray[np.float64]]) -> None:
-    """Limits from the bands, but not below the lines on a log axis, where a band has no bottom."""
+    """Set limits by the bands, but by the lines at the bottom of a log axis."""
     ax.margins(x=0.01)
     ax.autoscale()
     ax.autoscale_view()
@@ -215,7 +211,7 @@ def _fit(ax: Axes, drawn: list[NDArray[np.float64]]) -> None:
 
 
 def log_ticks(axis: Axis) -> None:
-    """Powers of ten; where there are hardly any, numbers between them too, written in full."""
+    """Set ticks at powers of ten; where these are too few, between them too, written in full."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
     axis.set_minor_formatter(NullFormatter())
@@ -235,9 +231,9 @@ def log_ticks(axis: Axis) -> None:
 
 
 def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Places in [0, 1] at least a gap apart, in the same order, as near as can be to the wanted.
+    """Find places in [0, 1] at least a gap apart, in the same order, nearest to the wanted ones.
 
-    The least squares answer: with the gaps taken out, neighbours out of order share their mean.
+    By least squares: with the gaps subtracted, this is isotonic regression.
     """
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
@@ -255,7 +251,7 @@ def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
 
 
 def _darker(colour: str) -> str:
-    """Text needs more contrast than a line."""
+    """A darker colour for text, which needs more contrast than a line."""
     from matplotlib.colors import to_hex, to_rgb
 
     red, green, blue = (0.75 * part for part in to_rgb(colour))

@@ -1,8 +1,8 @@
 """The arm memory over time: which arms were in it when, and which one was recommended.
 
-One bar for each arm and stay, from when it entered to when it left, darker the larger its share of
-the pulls between the two; a line through the arms that were recommended; for the paper's algorithms
-also where a phase or a round begins. Arms are sorted by mean, the best on top.
+One bar for each arm and stay, from when the arm entered to when it left; the larger its share of
+the pulls in that time, the darker the bar. A line marks the recommended arm; for the paper's
+algorithms, dashed lines mark where phases or rounds begin. Arms are sorted by mean, best on top.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from handful.simulation.result import Result
 
 _MANY_BARS = 1500
-"""From here on bars are drawn as pixels in SVG and PDF too: the file stays small."""
+"""More bars are drawn as pixels in SVG and PDF too, to keep the file small."""
 _NAMED_ARMS = 30
 _MANY_CHANGES = 250
 _COLOURS = "viridis_r"
@@ -44,14 +44,14 @@ def plot_memory(
     x: str | None = None,
     caption: str | None = None,
 ) -> Axes:
-    """The arm memory of one run over time.
+    """Draw the arm memory of one run over time.
 
     Args:
         result: of a simulation with `record=True`.
-        run: which run, from 0 on.
+        run: which run of the result, from 0 on.
         ax: where to draw; a new figure unless given.
-        x: "log" or "linear"; unless given log, or linear where the memory was never refilled.
-        caption: below the axes; unless given it says what the marks mean.
+        x: "log" or "linear"; unless given, log, or linear if the memory was never refilled.
+        caption: below the axes; unless given, it explains the marks.
     """
     stays = stays_of(result, run)
     settings = result.settings
@@ -64,7 +64,7 @@ def plot_memory(
     set_scales(ax, x, "linear")
     left = 0.0
     if x == "log":
-        # The first stay shows nothing but itself: half of it in numbers is enough to see it.
+        # Half of the first stay is enough to show it.
         left = max(0.5, ends[0] / 2) if len(ends) > 1 else 0.5
     starts = np.maximum(stays.start, left)
     ax.set_xlim(left, settings["horizon"])
@@ -79,7 +79,8 @@ def plot_memory(
     _draw_marks(ax, marks)
     _label_rows(ax, rows)
     ax.set_xlabel("pulls")
-    whose = f"{result.label} on {short(settings['instance'])}, run {run}:"
+    number = run + settings.get("first_run", 0)
+    whose = f"{result.label} on {short(settings['instance'])}, run {number}:"
     verdict = f"ends with {rows.described(last)}"
     ax.set_title(
         f"{whose}{' ' if len(whose + verdict) < 80 else chr(10)}{verdict}",
@@ -90,7 +91,7 @@ def plot_memory(
 
 
 def add_caption(ax: Axes, text: str) -> None:
-    """A few lines below the label of the horizontal axis."""
+    """Add a few lines below the label of the horizontal axis."""
     ax.annotate(
         text,
         (0.0, 0.0),
@@ -105,7 +106,7 @@ def add_caption(ax: Axes, text: str) -> None:
 
 
 def _label_rows(ax: Axes, rows: Rows) -> None:
-    """Ticks: every arm where there are few, else some."""
+    """Label every arm if there are few, otherwise some."""
     n = len(rows.arms)
     few = n <= _NAMED_ARMS
     ticks = range(n) if few else sorted({round(q * (n - 1) / 8) for q in range(9)})
@@ -122,7 +123,7 @@ def _label_rows(ax: Axes, rows: Rows) -> None:
 
 
 def _draw_bars(ax: Axes, stays: Stays, rows: Rows, starts: Floats, ends: Ints) -> None:
-    """One collection of rectangles, as wide as a hair at least."""
+    """Draw the stays as one collection of rectangles with a least width."""
     from matplotlib.collections import PolyCollection
 
     stay, slot = np.nonzero(stays.arms >= 0)
@@ -136,7 +137,7 @@ def _draw_bars(ax: Axes, stays: Stays, rows: Rows, starts: Floats, ends: Ints) -
     corners[:, 2, 0] = corners[:, 3, 0] = right
     corners[:, 0, 1] = corners[:, 3, 1] = row - half
     corners[:, 1, 1] = corners[:, 2, 1] = row + half
-    # The darkest last: where bars are thinner than a pixel, the arms that were played stay seen.
+    # The darkest last: where bars are thinner than a pixel, the most pulled arms stay visible.
     order = np.argsort(share, kind="stable")
     bars = PolyCollection(
         list(corners[order]), array=share[order], cmap=_COLOURS, edgecolors="face",
@@ -154,7 +155,7 @@ def _draw_bars(ax: Axes, stays: Stays, rows: Rows, starts: Floats, ends: Ints) -
 
 
 def _draw_recommended(ax: Axes, stays: Stays, rows: Rows, ends: Ints, last: int) -> None:
-    """The arm that the last finished stay recommended, until the next is finished."""
+    """Draw the arm recommended by the last finished stay, until the next is finished."""
     from matplotlib.collections import LineCollection
 
     held = rows.of(stays.recommended[:-1])
@@ -184,7 +185,7 @@ def _draw_recommended(ax: Axes, stays: Stays, rows: Rows, ends: Ints, last: int)
 
 
 def _draw_marks(ax: Axes, marks: list[tuple[int, int, int]]) -> None:
-    """Lines where phases, or of several rounds the rounds, begin, with their numbers above."""
+    """Draw lines where phases begin, or rounds if there are several, with their numbers above."""
     if len(marks) < 2:
         return
     several = marks[-1][1] > 1
@@ -212,7 +213,7 @@ def _draw_marks(ax: Axes, marks: list[tuple[int, int, int]]) -> None:
 
 
 def legend(results: Sequence[Result]) -> str:
-    """What the marks in timelines of these results mean."""
+    """Explain the marks in timelines of these results."""
     lines = ["A bar: a stay of an arm in memory, from when it entered to when it left"]
     if all(result.settings["memory"] == 1 for result in results):
         lines[0] += "."

@@ -1,33 +1,39 @@
 """Simulation: plan -> engine -> result.
 
 Engines: `python`, the oracle, drives the policy object itself and runs any policy; `compiled` makes
-the same choices in Numba kernels; `skip` makes choices of the same law and pays only for the pulls
-that can change a decision. `auto` takes the fastest that can run the cell.
+the same choices in Numba kernels; `skip` makes choices of the same distribution and pays only for
+the pulls that can change a decision. `auto` takes the fastest that can run the cell.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import pickle
 import sys
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
+from handful.errors import SettingError
 from handful.instances import Instance
 from handful.policies.base import Policy
 from handful.policies.settings import check_settings
-from handful.simulation import reference
-from handful.simulation.engines import choose
-from handful.simulation.outcome import Outcome, joined
-from handful.simulation.plan import Cell, cell, log_grid, whole
-from handful.simulation.result import Result, read_parquet, write_parquet
+from handful.simulation.comparison import Comparison, paired
+from handful.simulation.execution import Execution, Progress, execute
+from handful.simulation.plan import Cell, cell, parse_policy, run_range
+from handful.simulation.progress import shown_progress
+from handful.simulation.result import Result, read_parquet, write_csv, write_parquet
 
-__all__ = ["Cell", "Result", "cell", "read_parquet", "run_cell", "simulate", "write_parquet"]
-
-Progress = Callable[[int], None]
+__all__ = [
+    "Cell",
+    "Comparison",
+    "Result",
+    "cell",
+    "compare",
+    "read_parquet",
+    "run_cell",
+    "simulate",
+    "write_csv",
+    "write_parquet",
+]
 
 
 def simulate(
@@ -36,114 +42,124 @@ def simulate(
     *,
     memory: int | None = None,
     horizon: float,
-    runs: int = 100,
+    runs: int | range = 100,
     seed: int = 0,
     engine: str = "auto",
     tape: bool = False,
     record: bool = False,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **settings: float,
 ) -> Result:
     """Run a policy on an instance.
 
     Args:
-        policy: a name such as "ucb-m" or "ucb-m:eta=0.2", or a subclass of `Policy`.
+        policy: a name such as "ucb-m" or "ucb-m:eta=0.2", a subclass of `Policy`, or the name of
+            one, "module:Class".
         instance: a name such as "linear:100" or "power:1000:0.3+beta", or a list of means, or an
             `Instance`.
         memory: how many arms may have statistics; left out for policies with a number of their own.
         horizon: pulls per run.
-        runs: independent runs.
-        seed: any whole number; the same seed, the same numbers, whatever the workers. The engines
-            "compiled" and "python" give the same numbers too; "skip" has the same law.
+        runs: independent runs. A range runs a part: the runs 40 to 59 of `runs=range(40, 60)` are
+            those of `runs=100`, to the bit.
+        seed: any integer; the same seed gives the same numbers, whatever the workers. The engines
+            "compiled" and "python" give the same numbers too; "skip" has the same distribution.
         engine: "auto", "skip", "compiled" or "python".
         tape: take rewards from a tape that is the same for all policies.
-        record: also keep which arms were in memory when (`result.stays`).
+        record: also record which arms were in memory when (`result.stays`).
         n_jobs: workers; None: every core for the compiled engine, one for the python engine.
-        progress: called now and then with the number of pulls done in all runs.
+        progress: True for a progress bar on a terminal or in a notebook, or a function that is
+            called now and then with the number of pulls done in all runs.
         settings: the policy's own, such as eta.
     """
     planned = cell(policy, instance, memory, horizon, runs, seed, tape, record, settings)
-    return run_cell(planned, engine=engine, n_jobs=n_jobs, progress=progress)
+    total = planned.horizon * planned.runs
+    with shown_progress(progress, total, f"{planned.label} on {planned.instance.name}") as report:
+        return run_cell(planned, engine=engine, n_jobs=n_jobs, progress=report)
 
 
 def run_cell(
     planned: Cell,
     *,
+    runs: range | None = None,
     engine: str = "auto",
     n_jobs: int | None = None,
     progress: Progress | None = None,
     on_compile: Callable[[], None] | None = None,
 ) -> Result:
-    """Run a planned cell. `on_compile` is called before kernels are compiled, once and for all."""
-    if n_jobs is not None:
-        n_jobs = whole("n_jobs", n_jobs, 4096)
-    chosen = choose(planned, engine)
-    grid = log_grid(planned.horizon)
-    began = time.perf_counter()
-    if chosen != "python":
-        from handful.simulation import compiled
+    """Run a planned cell, or only those of its runs whose numbers are in the range `runs`.
 
-        skipping = chosen == "skip"
-        if on_compile is not None and compiled.must_compile(planned, skipping):
-            on_compile()
-        compiled.warm_up(planned, skipping)
-        warm = time.perf_counter()
-        outcome = compiled.simulate_runs(planned, grid, n_jobs, progress, skipping)
-    else:
-        warm = began
-        outcome = _python_runs(planned, grid, n_jobs or 1, progress)
-    seconds = time.perf_counter() - warm
-    return Result.of(_resolved(planned, chosen, seconds, warm - began), grid, outcome)
+    `on_compile` is called before kernels are compiled, if they have to be.
+    """
+    if runs is not None:
+        numbers, all_runs = run_range(runs), planned.run_numbers
+        if numbers.start < all_runs.start or numbers.stop > all_runs.stop:
+            raise SettingError(
+                f"runs={runs!r}: the cell has the runs {all_runs.start} to {all_runs.stop - 1}"
+            )
+        planned = replace(planned, first_run=numbers.start, runs=len(numbers))
+    done = execute(planned, engine, n_jobs, progress, on_compile)
+    return Result.of(_resolved(planned, done), done.grid, done.outcome)
 
 
-def _python_runs(planned: Cell, grid: list[int], n_jobs: int, progress: Progress | None) -> Outcome:
-    if n_jobs > 1 and planned.runs > 1 and _can_be_sent(planned):
-        return joined(_in_processes(planned, grid, min(n_jobs, planned.runs), progress))
-    outcomes = []
-    for run in range(planned.runs):
-        before = run * planned.horizon
-        step = None if progress is None else partial(_from, progress, before)
-        outcomes.append(reference.simulate_run(planned, run, grid, step))
-    return joined(outcomes)
+def compare(
+    a: str | type[Policy] | Result,
+    b: str | type[Policy] | Result,
+    instance: str | Instance | Sequence[float] | None = None,
+    *,
+    memory: int | None = None,
+    horizon: float | None = None,
+    runs: int | range = 100,
+    seed: int = 0,
+    engine: str = "auto",
+    n_jobs: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Comparison:
+    """Compare two policies run by run on a common reward tape.
+
+        compare("race", "ucb-m:eta=0.2", "linear:100", memory=2, horizon=10**5, runs=100)
+        compare(result, other)
+
+    Args:
+        a: a policy as `simulate` takes it, or a `Result` that was simulated with `tape=True`.
+        b: the same.
+        instance: as in `simulate`; not with results, which have theirs. The same holds for all
+            other arguments.
+        memory: for those of the two that take one.
+        horizon: pulls per run.
+        runs: independent runs, or a range of their numbers.
+        seed: any integer.
+        engine: as in `simulate`.
+        n_jobs: workers.
+        progress: as in `simulate`, once for each policy.
+    """
+    if isinstance(a, Result) and isinstance(b, Result):
+        if (instance, memory, horizon) != (None, None, None):
+            raise SettingError(
+                "results have an instance, a memory and a horizon already: give compare(a, b) only"
+            )
+        return paired(a, b)
+    if isinstance(a, Result) or isinstance(b, Result):
+        raise SettingError("compare takes two policies or two results, not one of each")
+    if instance is None or horizon is None:
+        raise SettingError(
+            "to compare policies give the instance and the horizon: "
+            'compare("race", "ucb-m", "linear:100", memory=2, horizon=10**5)'
+        )
+    classes = [parse_policy(policy)[0] for policy in (a, b)]
+    if memory is not None and not any(cls.takes_memory() for cls in classes):
+        raise SettingError(f"memory={memory}: neither policy takes one")
+    first, second = (
+        simulate(
+            policy, instance, memory=memory if cls.takes_memory() else None, horizon=horizon,
+            runs=runs, seed=seed, engine=engine, tape=True, n_jobs=n_jobs, progress=progress,
+        )
+        for policy, cls in zip((a, b), classes, strict=True)
+    )  # fmt: skip
+    return paired(first, second)
 
 
-def _from(progress: Progress, before: int, pulls: int) -> None:
-    progress(before + pulls)
-
-
-def _in_processes(
-    planned: Cell, grid: list[int], n_jobs: int, progress: Progress | None
-) -> list[Outcome]:
-    stop = multiprocessing.Event()
-    with ProcessPoolExecutor(n_jobs, initializer=reference.watch, initargs=(stop,)) as pool:
-        try:
-            futures = [
-                pool.submit(reference.simulate_run, planned, run, grid)
-                for run in range(planned.runs)
-            ]
-            pending = set(futures)
-            while pending:
-                _, pending = wait(pending, return_when=FIRST_COMPLETED)
-                if progress is not None:
-                    progress((planned.runs - len(pending)) * planned.horizon)
-            return [future.result() for future in futures]
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _can_be_sent(planned: Cell) -> bool:
-    """Whether another process can be told of the cell; a policy of a notebook may not."""
-    try:
-        pickle.dumps(planned)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return planned.policy.__module__ != "__main__"
-
-
-def _resolved(planned: Cell, engine: str, seconds: float, compile_seconds: float) -> dict[str, Any]:
+def _resolved(planned: Cell, done: Execution) -> dict[str, Any]:
     import handful
 
     values = check_settings(planned.policy, planned.policy_settings())
@@ -159,19 +175,21 @@ def _resolved(planned: Cell, engine: str, seconds: float, compile_seconds: float
         "best_mean": planned.instance.best_mean,
         "horizon": planned.horizon,
         "runs": planned.runs,
+        "first_run": planned.first_run,
         "seed": planned.seed,
         "tape": planned.tape,
-        "engine": engine,
+        "record": planned.record,
+        "engine": done.engine,
         "version": handful.__version__,
-        "seconds": seconds,
-        "compile_seconds": compile_seconds,
-        "pulls_per_second": pulls / max(seconds, 1e-9),
+        "seconds": done.seconds,
+        "compile_seconds": done.compile_seconds,
+        "pulls_per_second": pulls / max(done.seconds, 1e-9),
         "peak_rss_bytes": peak_rss_bytes(),
     }
 
 
 def peak_rss_bytes() -> int:
-    """The most memory that this process, or a worker of its, has had at once."""
+    """The peak resident memory of this process or of one of its workers."""
     try:
         import resource
     except ImportError:  # not on Windows

@@ -57,7 +57,7 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     if issubclass(cell.policy, PhasedPolicy) and cell.policy.rule.monotone:
         check_monotone(cell.policy.rule)
     pulls = min(_CHECKED_PULLS, max(10, _CHECKED_LOOKS // kind_of(cell.policy).slots(cell)))
-    tiny = replace(cell, horizon=min(cell.horizon, pulls), runs=1, record=False)
+    tiny = replace(cell, horizon=min(cell.horizon, pulls), runs=1, first_run=0, record=False)
     # A skipping kernel skips only between two times of the grid.
     every = tiny.horizon if skipping else 1
     grid = sorted({*range(every, tiny.horizon + 1, every), max(1, tiny.horizon // 10)})
@@ -134,16 +134,16 @@ def simulate_runs(
     """All runs of a cell. `progress` is called now and then with the pulls done so far."""
     cell = as_run(cell)
     workers = min(n_jobs or os.cpu_count() or 1, cell.runs)
-    outcomes: list[Outcome] = []
-    done = 0
-    for first in range(0, cell.runs, _BATCH):
-        runs = range(first, min(first + _BATCH, cell.runs))
-        batch = _batch(cell, grid, runs)
-        before = done
-        _run_batch(cell, batch, len(runs), workers, progress, before, skipping)
-        done += len(runs) * cell.horizon
-        outcomes.append(_outcome(cell, batch, len(runs)))
-    return joined(outcomes)
+
+    def batches() -> Iterator[Outcome]:
+        for first in range(0, cell.runs, _BATCH):
+            runs = cell.run_numbers[first : first + _BATCH]
+            batch = _batch(cell, grid, runs)
+            done = first * cell.horizon
+            _run_batch(cell, batch, len(runs), workers, progress, done, skipping)
+            yield _outcome(cell, batch, len(runs))
+
+    return joined(batches())
 
 
 def _run_batch(

@@ -149,7 +149,11 @@ class Phases(Kind):
             return "its rule is not known to be monotone (monotone=True)"
         if not rule.tries_each_first or rule.credit is not as_given:
             return "its rule credits rewards in its own way or does not try each arm first"
-        return "" if cell.instance.distribution == distributions.BERNOULLI else "rewards are not Bernoulli"
+        return (
+            ""
+            if cell.instance.distribution == distributions.BERNOULLI
+            else "rewards are not Bernoulli"
+        )
 
     def gains_by_skipping(self, cell: Cell) -> bool:
         """Whether skipping is the faster engine.

@@ -1,31 +1,36 @@
 """A plan: cells (policy x memory x instance x horizon), validated before any work.
 
-`spec -> Cell -> engine -> Result`. A cell has a stable id, which with the seed decides every random
-number in it.
+`spec -> Cell -> engine -> Result`. A cell has a stable id. The id, the seed and the number of a run
+decide every random number in that run, so any range of runs can be run alone.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from handful.errors import SettingError, UnknownNameError, whole_number
 from handful.instances import Instance, instance
-from handful.policies import POLICIES, policy_class
+from handful.policies import POLICIES, parse_settings, policy_class
 from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
 from handful.policies.settings import check_settings
 
 ENGINES = ("auto", "skip", "compiled", "python")
 MAX_HORIZON = 2**53
+MAX_RUNS = 10**9
 FEW_ARMS = 4096
-"""Up to this many arms, pulls by arm are kept."""
+"""Up to this many arms, pulls are counted by arm."""
+_CLASS = re.compile(r"((?:[^\W\d]\w*\.)*[^\W\d]\w*):([^\W\d]\w*)(?::(.*))?", re.DOTALL)
+"""module:Class, with settings after a second colon."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One policy, memory, instance and horizon, run `runs` times."""
+    """One policy, memory, instance and horizon, run `runs` times, from run `first_run` on."""
 
     policy: type[Policy]
     memory: int
@@ -36,26 +41,32 @@ class Cell:
     settings: Mapping[str, float] = field(default_factory=dict)
     tape: bool = False
     record: bool = False
+    first_run: int = 0
     known_as: str = ""
     """The id of the cell that this one runs in place of."""
 
     @property
     def id(self) -> str:
-        """What tells this cell from others, horizon, runs and seed aside."""
+        """Identify the cell among others; horizon, runs and seed are not part of it."""
         if self.known_as:
             return self.known_as
         values = check_settings(self.policy, self.settings)
-        told = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
-        return f"{self.policy.name}{told} M={self.memory} {self.instance.name}"
+        given = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
+        return f"{self.policy.name}{given} M={self.memory} {self.instance.name}"
+
+    @property
+    def run_numbers(self) -> range:
+        """The numbers of the runs; the seeds of a run follow from its number."""
+        return range(self.first_run, self.first_run + self.runs)
 
     @property
     def label(self) -> str:
-        """The policy as people write it, with the settings that were given."""
+        """The policy's title, with the settings that were given."""
         given = ", ".join(f"{key}={value:g}" for key, value in self.settings.items())
         return f"{self.policy.title} ({given})" if given else self.policy.title
 
     def policy_settings(self) -> dict[str, Any]:
-        """What the policy is made with; one that can use the horizon is told it."""
+        """Settings for the policy's constructor, with the horizon if it has a setting for it."""
         settings: dict[str, Any] = dict(self.settings)
         if "horizon" in self.policy.settings:
             settings.setdefault("horizon", self.horizon)
@@ -63,12 +74,12 @@ class Cell:
 
     @property
     def eta(self) -> float:
-        """The exploration parameter; 1 for a policy without."""
+        """The exploration parameter; 1 for a policy that has none."""
         return check_settings(self.policy, self.settings).get("eta", 1.0)
 
     @property
     def told_horizon(self) -> int:
-        """What the policy is told of the horizon; 0: nothing."""
+        """The horizon that the policy is given; 0 if it is given none."""
         return int(self.policy_settings().get("horizon", 0))
 
 
@@ -77,13 +88,18 @@ def cell(
     instance_spec: str | Instance | Sequence[float],
     memory: int | None,
     horizon: float,
-    runs: int = 100,
+    runs: int | range = 100,
     seed: int = 0,
     tape: bool = False,
     record: bool = False,
     settings: Mapping[str, float | None] | None = None,
 ) -> Cell:
-    """A validated cell. The policy may carry settings in its name, `ucb-m:eta=0.2`, which win."""
+    """Make a validated cell.
+
+    Settings in the policy's name, such as `ucb-m:eta=0.2`, take precedence over `settings`. `runs`
+    is how many runs there are, or the range of their numbers.
+    """
+    numbers = run_range(runs)
     cls, inline = parse_policy(policy)
     given = {**{k: v for k, v in (settings or {}).items() if v is not None}, **inline}
     values = check_settings(cls, given)
@@ -106,7 +122,8 @@ def cell(
         memory=cls.memory_for(memory, world.n_arms),
         instance=world,
         horizon=whole("horizon", horizon, MAX_HORIZON),
-        runs=whole("runs", runs, 10**9),
+        runs=len(numbers),
+        first_run=numbers.start,
         seed=whole_number("seed", seed),
         settings={key: values[key] for key in given},
         tape=bool(tape),
@@ -132,26 +149,58 @@ def parse_policy(policy: str | type[Policy]) -> tuple[type[Policy], dict[str, fl
     if isinstance(policy, Policy):
         raise SettingError(f"give the class {type(policy).__name__} or its name, not a policy")
     name, _, text = str(policy).partition(":")
-    settings: dict[str, float] = {}
-    for pair in filter(None, text.split(",")):
-        key, _, value = pair.partition("=")
-        try:
-            settings[key.strip()] = float(value)
-        except ValueError:
-            raise SettingError(
-                f"policy {policy!r}: {pair!r} is not of the form setting=number"
-            ) from None
-    return policy_class(name), settings
+    try:
+        cls = policy_class(name)
+    except UnknownNameError as unknown:
+        own = _CLASS.fullmatch(str(policy))
+        if own is None:
+            raise
+        cls = parse_policy(_imported(own[1], own[2], unknown))[0]
+        text = own[3] or ""
+    return cls, parse_settings(text, str(policy))
+
+
+def _imported(module: str, name: str, unknown: UnknownNameError) -> type[Policy]:
+    """Import a policy class of the user's own, given as module:Class."""
+    try:
+        found = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise SettingError(f"policy {module}:{name}: importing {module}: {error}") from error
+        raise SettingError(
+            f"policy {module}:{name}: no module {module!r} can be imported (give module:Class; on "
+            f"the command line the current directory is searched, too), and {unknown}"
+        ) from None
+    except AttributeError:
+        raise SettingError(f"policy {module}:{name}: module {module} has no {name}") from None
+    except Exception as error:
+        raise SettingError(
+            f"policy {module}:{name}: importing {module} failed: {type(error).__name__}: {error}"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, Policy)):
+        raise SettingError(f"policy {module}:{name} is not a subclass of handful.Policy")
+    return found
+
+
+def run_range(runs: int | range) -> range:
+    """The numbers of runs, given how many there are or as a range."""
+    if not isinstance(runs, range):
+        return range(whole("runs", runs, MAX_RUNS))
+    if runs.step != 1 or not 0 <= runs.start < runs.stop <= MAX_RUNS:
+        raise SettingError(
+            f"runs={runs!r}: give a range of step 1 that is not empty and lies from 0 to {MAX_RUNS}"
+        )
+    return runs
 
 
 def whole(name: str, value: float, most: int) -> int:
-    """A whole number from 1 to `most`; 1e6 counts as whole."""
+    """Return an integer from 1 to `most`; 1e6 counts as one."""
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise SettingError(f"{name}={value!r} is not a whole number") from None
+        raise SettingError(f"{name}={value!r} is not an integer") from None
     if isinstance(value, bool) or number != value:
-        raise SettingError(f"{name}={value!r} is not a whole number")
+        raise SettingError(f"{name}={value!r} is not an integer")
     if not 1 <= number <= most:
         raise SettingError(f"{name}={value!r}: give at least 1 and at most {most}")
     return number
@@ -165,7 +214,7 @@ def check_engine(engine: str) -> str:
 
 
 def log_grid(horizon: int, per_decade: int = 10) -> list[int]:
-    """Times at which regret is recorded: log-spaced whole numbers from 1 to the horizon."""
+    """Times at which regret is recorded: log-spaced integers from 1 to the horizon."""
     points = {horizon}
     k = 0
     while (t := round(10 ** (k / per_decade))) < horizon:

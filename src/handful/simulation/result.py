@@ -1,7 +1,8 @@
-"""The result of a cell: regret per run and over time, pulls by arm, and what it took to get them.
+"""The result of a cell: regret per run and over time, pulls by arm, time and memory used.
 
 In memory a `Result`; on disk Parquet, one row a run, with the resolved settings, the seed and the
-version in the file's metadata, so that a file alone says how to get it again.
+version in the file's metadata, so that a file alone says how to reproduce it. CSV, one row for each
+run and time, is for other programs and is not read back.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 from handful.errors import MissingExtraError, SettingError
 from handful.instances import instance
 from handful.policies.base import UNBOUNDED
+from handful.simulation.files import write_file
 from handful.simulation.outcome import Outcome, Stays
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ _DIGESTS = "handful-digests"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over runs and how sure it is."""
+    """A mean over runs and its standard error."""
 
     per_run: NDArray[np.float64]
 
@@ -45,7 +49,7 @@ class Estimate:
 
     @property
     def sem(self) -> float:
-        """The standard error of the mean; not a number for a single run."""
+        """The standard error of the mean; NaN for a single run."""
         n = len(self.per_run)
         return float(self.per_run.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
 
@@ -94,18 +98,28 @@ class Result:
     """All runs of a cell."""
 
     settings: dict[str, Any]
-    """The resolved settings: enough to get the same numbers again."""
+    """The resolved settings: enough to reproduce the numbers."""
     curve: Curve
     pulls: NDArray[np.int64] | None = field(repr=False, default=None)
-    """[run, arm], where the arms are few."""
+    """[run, arm], for up to 4096 arms; None where that would be more than 2^24 numbers."""
     stays: list[Stays] | None = field(repr=False, default=None)
-    """Which arms were in memory when, one entry a run, if it was asked for."""
+    """Which arms were in memory when, one entry a run, if recorded."""
+    mean_pulls: NDArray[np.float64] | None = field(repr=False, default=None)
+    """[arm], the mean over runs, for up to 4096 arms; also where `pulls` would be too large."""
 
     @classmethod
     def of(cls, settings: dict[str, Any], grid: list[int], outcome: Outcome) -> Result:
-        """From what an engine returned."""
+        """Make a result of what an engine returned."""
         curve = Curve(np.array(grid, dtype=np.int64), outcome.regret)
-        return cls(settings, curve, outcome.pulls, outcome.stays)
+        mean = None
+        if outcome.total_pulls is not None:
+            runs = len(outcome.regret)
+            mean = np.array([total / runs for total in outcome.total_pulls], dtype=np.float64)
+        return cls(settings, curve, outcome.pulls, outcome.stays, mean)
+
+    def __post_init__(self) -> None:
+        if self.pulls is not None:
+            object.__setattr__(self, "mean_pulls", self.pulls.mean(axis=0))
 
     @property
     def regret(self) -> Estimate:
@@ -113,27 +127,27 @@ class Result:
         return Estimate(self.curve.per_run[:, -1])
 
     def regret_at(self, t: int) -> Estimate:
-        """Regret at a time of the grid."""
+        """Regret at a time of the log-spaced grid."""
         found = np.flatnonzero(self.curve.t == t)
         if not len(found):
             raise SettingError(f"t={t} is not on the grid {self.curve.t.tolist()}")
         return Estimate(self.curve.per_run[:, found[0]])
 
     def quantile_regret(self, rho: float) -> Estimate:
-        """R_T(rho): regret to mu_rho, which all but a share rho of the arms do not exceed."""
+        """R_T(rho): regret to mu_rho, the mean that only a share rho of the arms exceeds."""
         s = self.settings
         shortfall = s["best_mean"] - instance(s["instance"]).quantile(rho)
         return Estimate(self.curve.per_run[:, -1] - s["horizon"] * shortfall)
 
     @property
     def label(self) -> str:
-        """The policy and its memory as people write them; no memory where it has no bound."""
+        """The policy's title and its memory, if that is bounded."""
         if self.settings["memory"] >= UNBOUNDED:
             return str(self.settings["label"])
         return f"{self.settings['label']}, M = {self.settings['memory']}"
 
     def to_dict(self, rho: float | None = None) -> dict[str, Any]:
-        """Plain data for JSON: the settings, the regret and its curve; also that to mu_rho."""
+        """Plain data for JSON: settings, regret and its curve; with `rho`, regret to mu_rho."""
         regret = self.regret
         quantile: dict[str, Any] = {}
         if rho is not None:
@@ -156,11 +170,11 @@ class Result:
                 "mean": self.curve.mean.tolist(),
                 "sem": [None if math.isnan(x) else x for x in self.curve.sem.tolist()],
             },
-            "pulls_per_arm_mean": None if self.pulls is None else self.pulls.mean(axis=0).tolist(),
+            "pulls_per_arm_mean": None if self.mean_pulls is None else self.mean_pulls.tolist(),
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """Regret over time: a row for each run and time."""
+        """Regret over time as a frame with a row for each run and time."""
         columns = self._columns()
         try:
             import polars as pl
@@ -169,7 +183,7 @@ class Result:
         return pl.DataFrame(columns)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Regret over time: a row for each run and time."""
+        """Regret over time as a frame with a row for each run and time."""
         columns = self._columns()
         try:
             import pandas as pd
@@ -180,27 +194,36 @@ class Result:
     def _columns(self) -> dict[str, Any]:
         runs, times = self.curve.per_run.shape
         rows = runs * times
-        keys = ("policy", "label", "memory", "instance", "seed")
-        named = {key: [self.settings[key]] * rows for key in keys}
+        keys = ("policy", "label", "memory", "instance", "horizon", "seed")
         return {
-            **named,
-            "run": np.repeat(np.arange(runs), times),
+            **{key: [self.settings[key]] * rows for key in keys},
+            "run": np.repeat(self.run_numbers, times),
             "t": np.tile(self.curve.t, runs),
             "regret": self.curve.per_run.reshape(-1),
         }
 
+    @property
+    def run_numbers(self) -> NDArray[np.int64]:
+        """The numbers of the runs; they start at 0 unless a range of runs was simulated."""
+        first = int(self.settings.get("first_run", 0))
+        return np.arange(first, first + len(self.curve.per_run))
+
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """One row a run, settings and version in the metadata; `read_parquet` reads it back."""
+        """Write a row for each run, settings as metadata; `read_parquet` reads it back."""
         write_parquet([self], path)
 
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write regret over time, a row for each run and time, with a header."""
+        write_csv([self], path)
+
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Regret over time with a 95% confidence band."""
+        """Draw regret over time with a 95% confidence band."""
         from handful.plots.style import plot_regret
 
         return plot_regret([self], ax)
 
     def plot_memory(self, run: int = 0, ax: Axes | None = None) -> Axes:
-        """Which arms were in memory when, in one run of a simulation with `record=True`."""
+        """Draw which arms were in memory when, in one run of a simulation with `record=True`."""
         from handful.plots.timeline import plot_memory
 
         return plot_memory(self, run, ax)
@@ -213,69 +236,119 @@ class Result:
             f"after {s['horizon']} pulls ({runs}, seed {s['seed']})"
         )
 
+    def _repr_html_(self) -> str:
+        s, regret = self.settings, self.regret
+        rows = {
+            "policy": self.label,
+            "instance": shortened(s["instance"]),
+            "pulls": f"{s['horizon']:,}",
+            "runs": f"{s['runs']:,}, seed {s['seed']}",
+            "regret": f"{regret!r}",
+            "median": f"{regret.median:,.1f}",
+            "engine": f"{s['engine']}, {s['pulls_per_second'] / 1e6:,.1f} million pulls/s",
+        }
+        cells = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+            for name, value in rows.items()
+        )
+        return f"<table><tbody>{cells}</tbody></table>"
+
 
 def shortened(text: str, most: int = 70) -> str:
-    """For a line of text: an instance may list a hundred means."""
+    """Shorten a text to fit a line: an instance may list a hundred means."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def write_csv(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
+    """Write the regret over time of several cells: a row for each cell, run and time."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingExtraError("CSV", "polars", "sim") from None
+    buffer = BytesIO()
+    for index, result in enumerate(results):
+        columns = result._columns()
+        columns["seed"] = [str(seed) for seed in columns["seed"]]  # of any size
+        pl.DataFrame(columns).write_csv(buffer, include_header=index == 0)
+    write_file(path, buffer.getvalue())
+
+
 def write_parquet(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
-    """Results of several cells in one file; written beside it first, so never half a file."""
+    """Write the results of several cells to one file, completely or not at all."""
     try:
         import polars as pl
     except ImportError:
         raise MissingExtraError("Parquet", "polars", "sim") from None
-    frames = []
-    for index, result in enumerate(results):
-        s = result.settings
-        runs = len(result.curve.per_run)
-        stays: list[dict[str, Any] | None] = [None] * runs
-        if result.stays is not None:
-            stays = [{k: v.tolist() for k, v in vars(stay).items()} for stay in result.stays]
-        frames.append(
-            pl.DataFrame(
-                {
-                    "cell": [index] * runs,
-                    "policy": [s["policy"]] * runs,
-                    "label": [s["label"]] * runs,
-                    "memory": [s["memory"]] * runs,
-                    "instance": [s["instance"]] * runs,
-                    "horizon": [s["horizon"]] * runs,
-                    "seed": [str(s["seed"])] * runs,
-                    "run": list(range(runs)),
-                    "regret": result.regret.per_run,
-                    "curve_t": [result.curve.t.tolist()] * runs,
-                    "curve_regret": result.curve.per_run.tolist(),
-                    "pulls": [None] * runs if result.pulls is None else result.pulls.tolist(),
-                    "stays": stays,
-                },
-                schema_overrides={
-                    "curve_t": pl.List(pl.Int64),
-                    "curve_regret": pl.List(pl.Float64),
-                    "pulls": pl.List(pl.Int64),
-                    "stays": pl.Struct(
-                        {
-                            "start": pl.List(pl.Int64),
-                            "arms": pl.List(pl.List(pl.Int64)),
-                            "pulls": pl.List(pl.List(pl.Int64)),
-                            "recommended": pl.List(pl.Int64),
-                        }
-                    ),
-                },
-            )
-        )
-    target = Path(path)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
     metadata = {
         _METADATA: json.dumps([result.settings for result in results]),
         _DIGESTS: json.dumps([_digest(result) for result in results]),
     }
-    pl.concat(frames).write_parquet(part, metadata=metadata)
-    part.replace(target)
+    buffer = BytesIO()
+    frames = [_frame(index, result) for index, result in enumerate(results)]
+    pl.concat(frames).write_parquet(buffer, metadata=metadata)
+    write_file(path, buffer.getvalue())
+
+
+def _frame(index: int, result: Result) -> pl.DataFrame:
+    """A row for each run of a cell; the mean pulls of runs without their own are in the first."""
+    import polars as pl
+
+    s = result.settings
+    runs = len(result.curve.per_run)
+    stays: list[dict[str, Any] | None] = [None] * runs
+    if result.stays is not None:
+        stays = [{k: v.tolist() for k, v in vars(stay).items()} for stay in result.stays]
+    means: list[list[float] | None] = [None] * runs
+    if result.pulls is None and result.mean_pulls is not None:
+        means[0] = result.mean_pulls.tolist()
+    return pl.DataFrame(
+        {
+            "cell": [index] * runs,
+            "policy": [s["policy"]] * runs,
+            "label": [s["label"]] * runs,
+            "memory": [s["memory"]] * runs,
+            "instance": [s["instance"]] * runs,
+            "horizon": [s["horizon"]] * runs,
+            "seed": [str(s["seed"])] * runs,
+            "run": result.run_numbers,
+            "regret": result.regret.per_run,
+            "curve_t": [result.curve.t.tolist()] * runs,
+            "curve_regret": _lists(result.curve.per_run),
+            "pulls": [None] * runs if result.pulls is None else _lists(result.pulls),
+            "mean_pulls": means,
+            "stays": stays,
+        },
+        schema_overrides={
+            "curve_t": pl.List(pl.Int64),
+            "curve_regret": pl.List(pl.Float64),
+            "pulls": pl.List(pl.Int64),
+            "mean_pulls": pl.List(pl.Float64),
+            "stays": pl.Struct(
+                {
+                    "start": pl.List(pl.Int64),
+                    "arms": pl.List(pl.List(pl.Int64)),
+                    "pulls": pl.List(pl.List(pl.Int64)),
+                    "recommended": pl.List(pl.Int64),
+                }
+            ),
+        },
+    )
+
+
+def _lists(rows: NDArray[Any]) -> pl.Series:
+    """A column of lists, made without a Python object for every number."""
+    import polars as pl
+
+    return pl.Series(np.ascontiguousarray(rows)).arr.to_list()
+
+
+def _matrix(lists: pl.Series, kind: type[np.generic]) -> NDArray[Any]:
+    """The reverse of `_lists`; lists of different lengths are refused by `reshape`."""
+    return lists.explode().to_numpy().astype(kind, copy=True).reshape(len(lists), -1)
 
 
 def read_parquet(path: str | os.PathLike[str]) -> list[Result]:
-    """The results in a file that `write_parquet` wrote."""
+    """Read the results in a file that `write_parquet` wrote."""
     try:
         import polars as pl
     except ImportError:
@@ -301,10 +374,13 @@ def read_parquet(path: str | os.PathLike[str]) -> list[Result]:
 
 
 def _digest(result: Result) -> str:
-    """Of all numbers: a bit that was flipped in a file can still make a readable file."""
+    """Digest all numbers: a file with a flipped bit can still be readable."""
     digest = blake2b(json.dumps(result.settings, sort_keys=True).encode(), digest_size=8)
     arrays = [result.curve.t, result.curve.per_run]
-    arrays += [] if result.pulls is None else [result.pulls]
+    if result.pulls is not None:
+        arrays.append(result.pulls)
+    elif result.mean_pulls is not None:
+        arrays.append(result.mean_pulls)
     for stay in result.stays or []:
         arrays += [stay.start, stay.arms, stay.pulls, stay.recommended]
     for array in arrays:
@@ -318,18 +394,24 @@ def _results(frame: pl.DataFrame, all_settings: list[dict[str, Any]]) -> list[Re
     results = []
     for index, settings in enumerate(all_settings):
         rows = frame.filter(pl.col("cell") == index).sort("run")
-        pulls, stays = rows["pulls"].to_list(), rows["stays"].to_list()
+        stays = rows["stays"].to_list()
+        pulls = means = None
+        if rows["pulls"][0] is not None:
+            pulls = _matrix(rows["pulls"], np.int64)
+        elif "mean_pulls" in rows.columns and rows["mean_pulls"][0] is not None:
+            means = rows["mean_pulls"][0].to_numpy()
         results.append(
             Result(
                 settings,
                 Curve(
                     np.array(rows["curve_t"][0].to_list(), dtype=np.int64),
-                    np.array(rows["curve_regret"].to_list(), dtype=np.float64),
+                    _matrix(rows["curve_regret"], np.float64),
                 ),
-                None if pulls[0] is None else np.array(pulls, dtype=np.int64),
+                pulls,
                 None
                 if stays[0] is None or stays[0]["start"] is None
                 else [Stays(**{k: np.array(v) for k, v in stay.items()}) for stay in stays],
+                means,
             )
         )
     return results

@@ -1,9 +1,9 @@
 """Where the random numbers of a run come from.
 
-Everything in run r of a cell follows from (seed, cell, r): not from the number of workers, the
-batch, the engine or the horizon, so a cell can be rerun alone and a shorter horizon is a prefix of
-a longer one (but for MOSS with all arms in memory, which is told the horizon). A reward tape
-follows from (seed, r) alone, so that all policies meet the same luck.
+Everything in run r of a cell follows from (seed, cell, r), and not from the number of workers, the
+batch, the engine or the horizon. So a cell or a range of its runs can be rerun alone, and a shorter
+horizon is a prefix of a longer one (except for policies that are given the horizon). A reward tape
+follows from (seed, r) alone, so all policies get the same rewards for the same arm and time.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ ROOT = Path(handful.__file__).parent
 ENTRY_POINTS = (
     "handful.simulation.compiled",
     "handful.simulation.engines",
+    "handful.simulation.execution",
     "handful.simulation.plan",
     "handful.simulation.reference",
 )

@@ -1,8 +1,8 @@
 """Which policy to take: candidates for a number of arms and a memory, each simulated.
 
-The candidates are few, and chosen by what they need: the memory, a horizon that is told, arms that
-end or do not. Their regret on instances of different shape is measured, not looked up; the one with
-the lowest geometric mean is advised, and where another is better that is said.
+The candidates are few, and chosen by what they need: the memory, a given horizon, finite or endless
+arms. Their regret is measured on instances of different shape; the one with the lowest geometric
+mean is recommended, and the instances where another is better are named.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from handful.core.reservoir import Reservoir
@@ -23,30 +24,31 @@ from handful.simulation.plan import MAX_HORIZON, parse_policy, whole
 from handful.simulation.result import Estimate
 
 USUAL_HORIZON = 10**6
-"""If none is known, and the most that is simulated."""
+"""The horizon if none is given, and the longest that is simulated."""
 SHAPES = ("linear:{K}", "power:{K}:0.3", "power:{K}:0.6")
 TWO_ARMS = ("bernoulli:0.6,0.5", "bernoulli:0.9,0.8", "bernoulli:0.1,0.05")
-"""With two arms, the shapes above are all alike."""
+"""With two arms, the shapes above are all the same."""
 ENDLESS = ("I1", "I2", "I4")
 ENDLESS_SHAPES = ("beta:0.5:2", "beta:1:1", "beta:1:3")
-TOLD = ("sqrt-run", "nonrecalling-run")
-"""Candidates that have to be told the horizon."""
+NEED_HORIZON = ("sqrt-run", "nonrecalling-run")
+"""Candidates that must be given the horizon."""
 
 SLOW, TOO_SLOW = 100, 2000
-"""With more arms than that in memory, a tenth of the pulls is simulated; or none."""
+"""With more arms in memory than the first, a tenth of the pulls is simulated; than both, none."""
 LEAST = 0.01
-"""A regret below that counts as this: none at all has no logarithm."""
+"""A lower regret counts as this much: 0 has no logarithm."""
 TOO_CLOSE = 0.95
-"""What is not below so many times another's regret counts as equal."""
+"""A ratio of two regrets above this counts as equal."""
 LOOKED_AT = 10_001
-"""Of more arms, so many evenly spaced ones tell the average mean, which changes slowly."""
+"""Of more arms, the average mean is taken over so many evenly spaced ones."""
 
-Told = Callable[[float, str], None]
+Report = Callable[[float, str], None]
+"""Called with the share of the work done so far and what is being done."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy, what it takes and what it cost in simulation."""
+    """A policy, the memory that it needs and its regret in simulation."""
 
     policy: str
     title: str
@@ -58,28 +60,79 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        """The geometric mean of its regrets."""
+        """The geometric mean of its regrets over the instances."""
         logs = [math.log(max(LEAST, estimate.mean)) for estimate in self.regret.values()]
         return math.exp(sum(logs) / len(logs))
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The candidates, the best first, and why the best is that."""
+    """The candidates, the best first, and why the best is recommended."""
 
     candidates: list[Candidate]
     chance: dict[str, float]
-    """The regret of an arm at random at every pull, by instance."""
+    """The regret of pulling an arm at random every time, by instance."""
     why: str
     horizon: int
-    """What was simulated."""
+    """How many pulls were simulated."""
     runs: int
     seed: int
+    asked_horizon: int | None = None
+    """How many pulls there will be, if that was given."""
 
     @property
     def best(self) -> Candidate:
-        """What to take."""
+        """The recommended policy."""
         return self.candidates[0]
+
+    @property
+    def note(self) -> str | None:
+        """That another number of pulls was simulated than was asked for; None if it was not."""
+        if self.asked_horizon == self.horizon:
+            return None
+        if self.asked_horizon is None:
+            return f"no horizon was given: {self.horizon:,} pulls were simulated"
+        return (
+            f"only {self.horizon:,} of the {self.asked_horizon:,} pulls were simulated: with more "
+            "pulls the regrets grow and their order may change"
+        )
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """The headings and rows of a table: a row for each candidate, and an arm at random."""
+        worlds = list(self.best.regret)
+        rows = [
+            [
+                candidate.policy,
+                str(candidate.memory),
+                f"{candidate.words:,}",
+                *(f"{candidate.regret[world]!r}" for world in worlds),
+            ]
+            for candidate in self.candidates
+        ]
+        at_random = [f"{self.chance[world]:,.0f}" for world in worlds]
+        rows.append(["an arm at random", "-", "-", *at_random])
+        return ["policy", "arms in memory", "64-bit words", *worlds], rows
+
+    def __repr__(self) -> str:
+        others = len(self.candidates) - 1
+        return (
+            f"Advice: take {self.best.policy} (M = {self.best.memory}), the best of {others + 1} "
+            f"after {self.horizon:,} simulated pulls: {self.why}"
+        )
+
+    def _repr_html_(self) -> str:
+        heads, rows = self.table()
+        head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows
+        )
+        note = "" if self.note is None else f"<p><strong>Note: {escape(self.note)}</strong></p>"
+        return (
+            f"<p>Take <b>{escape(self.best.policy)}</b> (M = {self.best.memory}): "
+            f"{escape(self.why)}</p>{note}"
+            f"<table><caption>Mean regret after {self.horizon:,} pulls, {self.runs} runs</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -88,6 +141,8 @@ class Advice:
             "why": self.why,
             "chance": self.chance,
             "horizon": self.horizon,
+            "asked_horizon": self.asked_horizon,
+            "note": self.note,
             "runs": self.runs,
             "seed": self.seed,
             "candidates": [
@@ -114,34 +169,41 @@ def advise(
     runs: int = 50,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Told | None = None,
+    progress: Report | None = None,
 ) -> Advice:
-    """Advice for `arms` arms (None: endless) with statistics of at most `memory` of them.
+    """Recommend a policy for `arms` arms (None: endless) with statistics of at most `memory`.
 
-    `horizon` is how many pulls there will be and `best` about the mean of the best arm, if they are
-    known. `instances` are those that the advice shall be good for; otherwise a few of different
-    shape.
+    Args:
+        arms: how many arms there are.
+        memory: how many of them may have statistics.
+        horizon: how many pulls there will be, if known; at most 10^6 are simulated.
+        best: about the mean of the best arm, if known.
+        instances: names of instances like yours; otherwise a few of different shape.
+        runs: independent runs of each simulation.
+        seed: any integer.
+        n_jobs: workers.
+        progress: called with the share of the work done and what is being done.
     """
     M = whole("memory", memory, 2**20)
     K = None if arms is None else whole("arms", arms, 2**62)
-    told = None if horizon is None else whole("horizon", horizon, MAX_HORIZON)
+    asked = None if horizon is None else whole("horizon", horizon, MAX_HORIZON)
     if K == 1:
         raise SettingError("with one arm there is nothing to choose")
-    simulated = min(told or USUAL_HORIZON, USUAL_HORIZON)
+    simulated = min(asked or USUAL_HORIZON, USUAL_HORIZON)
     if K is not None and M >= K > SLOW:
         if K > TOO_SLOW:
             raise SettingError(
-                f"to simulate policies that keep all of {K} arms would take too long: ask for less "
-                "memory; with all arms in memory race is IMED"
+                f"simulating policies with all of {K} arms in memory would take too long: give a "
+                "smaller memory; with all arms in memory race is IMED"
             )
         simulated = min(simulated, USUAL_HORIZON // 10)
     runs = whole("runs", runs, 10**6)
     if best is not None and instances:
-        raise SettingError("instances have their own best means: give them, or best, not both")
+        raise SettingError("instances have their own best means: give instances or best, not both")
     if not all(isinstance(world, str) for world in instances):
         raise SettingError("instances are names, such as linear:100 or bernoulli:0.9,0.8")
     worlds = list(instances) or _instances(K, best)
-    names = [name for name in candidates(K, M) if told or name not in TOLD]
+    names = [name for name in candidates(K, M) if asked or name not in NEED_HORIZON]
     plan = [
         (name, {world: _cell(name, K, M, world, simulated, runs, seed) for world in worlds})
         for name in names
@@ -161,11 +223,11 @@ def advise(
         found.append(Candidate(name, one.label, kept, _words(one, kept, K), regret))
     found.sort(key=lambda candidate: candidate.score)
     chance = {world: simulated * _gap_at_random(parse_instance(world)) for world in worlds}
-    return Advice(found, chance, _why(found, chance, K, M), simulated, runs, seed)
+    return Advice(found, chance, _why(found, chance, K, M), simulated, runs, seed, asked)
 
 
 def candidates(K: int | None, M: int) -> list[str]:
-    """Who can serve so many arms with so much memory."""
+    """The candidates for K arms (None: endless) and a memory of M."""
     if K is None:
         if M == 1:
             return ["nonrecalling-run", "herschkorn"]
@@ -178,7 +240,7 @@ def candidates(K: int | None, M: int) -> list[str]:
 
 
 def _gap_at_random(world: Instance) -> float:
-    """How far an arm at random is below the best on average."""
+    """The mean gap of an arm at random to the best."""
     if world.endless:
         return world.best_mean - world.top * world.a / (world.a + world.b)
     step = max(1, -(-world.n_arms // LOOKED_AT))
@@ -187,7 +249,7 @@ def _gap_at_random(world: Instance) -> float:
 
 
 def _instances(K: int | None, best: float | None) -> list[str]:
-    """A few that differ; with a best mean, all with about that one."""
+    """A few instances of different shape; with a best mean, all with about that one."""
     if best is None:
         if K is None:
             return list(ENDLESS)
@@ -215,9 +277,9 @@ def _cell(
 ) -> Cell:
     world = parse_instance(instance)
     if world.endless is not (K is None):
-        told = "is endless" if world.endless else f"has {world.n_arms} arms"
+        has = "is endless" if world.endless else f"has {world.n_arms} arms"
         asked = "endless arms were" if K is None else f"{K} arms were"
-        raise SettingError(f"{instance} {told}, and {asked} asked for")
+        raise SettingError(f"{instance} {has}, and {asked} asked for")
     if K is not None and world.n_arms != K:
         raise SettingError(f"{instance} has {world.n_arms} arms, and not {K}")
     cls = parse_policy(name)[0]
@@ -243,13 +305,13 @@ def _why(found: Sequence[Candidate], chance: Mapping[str, float], K: int | None,
             parts.append("there Race is IMED")
     elif best.policy == "race":
         parts.append(
-            "it keeps the statistics of its incumbent, and ends a comparison as soon as it is "
-            "decided; the paper's policies forget both after every sub-phase"
+            "it keeps the statistics of its incumbent and ends a comparison as soon as it is "
+            "decided; the paper's policies forget all statistics after every sub-phase"
         )
     elif M == 1:
-        parts.append("with one arm in memory there is no comparing two: an arm stays or goes")
-    elif best.policy in TOLD:
-        parts.append("it is told the horizon, and drops an arm at its first failure")
+        parts.append("with one arm in memory no two can be compared: an arm stays or goes")
+    elif best.policy in NEED_HORIZON:
+        parts.append("it is given the horizon, and drops an arm at its first failure")
     if len(found) > 1:
         second = found[1]
         ratio = best.score / second.score
@@ -271,5 +333,5 @@ def _why(found: Sequence[Candidate], chance: Mapping[str, float], K: int | None,
 
 
 def _number(x: float) -> float | None:
-    """For JSON, which has no word for what is not a number: one run has no standard error."""
+    """None in place of NaN, which JSON does not have: one run has no standard error."""
     return None if math.isnan(x) else x

@@ -1,4 +1,4 @@
-"""Results by what they are of: a policy on an instance with a memory, at a time."""
+"""Results found by policy, instance, memory and horizon."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handful.studies.paper import experiments
 
 
 def key(planned: Cell) -> str:
-    """What tells a cell from others of the paper's plan."""
+    """Identify a cell among the others of a plan."""
     return f"{planned.id} T={planned.horizon}"
 
 
@@ -25,21 +25,21 @@ class Results:
         return len(self._by_key)
 
     def all(self) -> list[Result]:
-        """Every result, in the order in which they were run."""
+        """Every result, in the order of the plan."""
         return list(self._by_key.values())
 
     def add(self, planned: Cell, result: Result) -> None:
-        """Keep one more."""
+        """Add a finished cell."""
         self._by_key[key(planned)] = result
 
     def at(self, planned: Cell) -> Result:
-        """The result of a cell, with whatever number of runs it had."""
+        """The result of a cell, whatever its number of runs."""
         return self._by_key[key(planned)]
 
     def of(
         self, policy: str, instance: str, memory: int | None = None, horizon: int | None = None
     ) -> Result:
-        """The run to a horizon, or through it."""
+        """The result at a horizon, or of a longer one that passes it."""
         for end in (horizon, experiments.HORIZON):
             if end is not None:
                 found = self._by_key.get(key(cell(policy, instance, memory, end)))

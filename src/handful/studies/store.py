@@ -1,51 +1,70 @@
-"""Finished cells, kept as Parquet files: never run twice, and where a killed run goes on."""
+"""A cache of finished cells as Parquet files: none is run twice, and a killed run is resumed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
 from handful import __version__
-from handful.errors import SettingError
+from handful.errors import SettingError, WriteError
 from handful.simulation import Cell, Result, read_parquet, run_cell
-from handful.simulation.engines import as_run
 from handful.simulation.result import shortened
 from handful.simulation.sources import source_digest
 from handful.studies.results import Results
+from handful.studies.timing import TimeLeft, ordered, work
 
 Report = Callable[[float, str], None]
-"""Told the work done so far, in the unit of `work`, and what is being done."""
+"""Called with the work done so far, in the unit of `work`, and what is being done."""
 
 
 class Store:
-    """A folder of finished cells."""
+    """A folder of finished cells.
+
+    Where a finished cell cannot be saved, as on a full disk, its result is still returned;
+    `unsaved` says why, once.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.unsaved: str | None = None
 
     def path(self, planned: Cell) -> Path:
-        """The file of a cell; another seed, horizon, number of runs or version is another file."""
-        sources = source_digest(planned.policy.__module__)
-        text = (
-            f"{planned.id} T={planned.horizon} runs={planned.runs} seed={planned.seed} "
-            f"tape={planned.tape} record={planned.record} {__version__} {sources}"
-        )
+        """The file of a cell; another seed, horizon, range of runs or version is another file."""
+        text = repr(sorted(_identity(planned).items()))
         digest = blake2b(text.encode(), digest_size=6).hexdigest()
         return self.folder / f"{planned.policy.name}-M{planned.memory}-{digest}.parquet"
 
     def load(self, planned: Cell) -> Result | None:
-        """A kept cell, or None; a file that cannot be read is as good as none."""
+        """Return a cached cell, or None; a file that cannot be read, or of another cell, is none.
+
+        The name of the file is not trusted: its own settings must be those of the cell.
+        """
         path = self.path(planned)
         if not path.exists():
             return None
         try:
-            return read_parquet(path)[0]
+            found = read_parquet(path)
         except SettingError:
             return None
+        if len(found) != 1:
+            return None
+        settings = found[0].settings
+        same = all(settings.get(key) == value for key, value in _identity(planned).items())
+        return found[0] if same and len(found[0].curve.per_run) == planned.runs else None
+
+    def save(self, planned: Cell, result: Result) -> Result:
+        """Save a finished cell; return it with what identifies it among its settings."""
+        result = replace(result, settings={**result.settings, **_identity(planned)})
+        try:
+            result.to_parquet(self.path(planned))
+        except WriteError as error:
+            self.unsaved = self.unsaved or str(error)
+        return result
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
-        """The cells that are not kept, each once."""
+        """The cells that are not cached, each once."""
         by_path = {self.path(planned): planned for planned in cells}
         return [planned for planned in by_path.values() if self.load(planned) is None]
 
@@ -55,37 +74,59 @@ class Store:
         report: Report,
         n_jobs: int | None = None,
         fresh: bool = False,
+        timing: TimeLeft | None = None,
     ) -> Results:
-        """Run what is not kept, keep it, and return all. Reports the work done, kept cells not."""
+        """Run missing cells, save them, return all; progress excludes cached ones.
+
+        One missing cell of each kind is run first, so that `timing` soon knows all kinds.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
-        results = Results()
+        by_path = {self.path(planned): planned for planned in cells}
+        finished = {} if fresh else self._loaded(by_path)
+        timing = timing or TimeLeft(())
         done = 0.0
-        for planned in cells:
-            kept = None if fresh else self.load(planned)
-            if kept is None:
-                share = work(planned) / (planned.horizon * planned.runs)
-
-                what = shortened(planned.id)
-
-                def step(
-                    pulls: int, before: float = done, share: float = share, what: str = what
-                ) -> None:
-                    report(before + pulls * share, what)
-
-                def compiling(before: float = done, policy: str = planned.policy.name) -> None:
-                    report(before, f"compiling kernels, once: {policy}")
-
-                kept = run_cell(planned, n_jobs=n_jobs, progress=step, on_compile=compiling)
-                kept.to_parquet(self.path(planned))
-                done += work(planned)
-                report(done, what)
-            results.add(planned, kept)
+        for planned in ordered(cell for path, cell in by_path.items() if path not in finished):
+            result = self._run(planned, done, report, n_jobs, timing)
+            timing.finished(planned, result.settings["seconds"])
+            done += work(planned)
+            report(done, shortened(planned.id))
+            finished[self.path(planned)] = result
+        results = Results()
+        for path, planned in by_path.items():
+            results.add(planned, finished[path])
         return results
 
+    def _loaded(self, by_path: dict[Path, Cell]) -> dict[Path, Result]:
+        found = {path: self.load(planned) for path, planned in by_path.items()}
+        return {path: result for path, result in found.items() if result is not None}
 
-def work(planned: Cell) -> float:
-    """About how many nanoseconds a cell takes on one core: for the time left, and nothing else."""
-    from handful.simulation.kinds import kind_of
+    def _run(
+        self, planned: Cell, before: float, report: Report, n_jobs: int | None, timing: TimeLeft
+    ) -> Result:
+        what = shortened(planned.id)
+        share = work(planned) / (planned.horizon * planned.runs)
 
-    run = as_run(planned)
-    return run.horizon * run.runs * kind_of(run.policy).cost(run)
+        def step(pulls: int) -> None:
+            timing.running(planned, pulls * share)
+            report(before + pulls * share, what)
+
+        def compiling() -> None:
+            report(before, f"compiling kernels, once: {planned.policy.name}")
+
+        result = run_cell(planned, n_jobs=n_jobs, progress=step, on_compile=compiling)
+        return self.save(planned, result)
+
+
+def _identity(planned: Cell) -> dict[str, object]:
+    """What identifies the numbers of a cell, as the settings of its result have it."""
+    return {
+        "id": planned.id,
+        "horizon": planned.horizon,
+        "runs": planned.runs,
+        "first_run": planned.first_run,
+        "seed": planned.seed,
+        "tape": planned.tape,
+        "record": planned.record,
+        "version": __version__,
+        "sources": source_digest(planned.policy.__module__),
+    }

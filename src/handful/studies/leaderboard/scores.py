@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from handful.core.shuffle import Shuffle
-from handful.plots.style import half_width
 from handful.policies.base import order_key, seed_word
+from handful.simulation.intervals import half_width
 from handful.simulation.plan import Cell
 from handful.simulation.result import Estimate
 from handful.simulation.seeds import policy_seed
