@@ -9,10 +9,10 @@ NEAR, FAR = 0.03, 2.0
 
 
 def kl(p: float, q: float) -> float:
-    """The divergence p ln(p/q) + (1-p) ln((1-p)/(1-q)) of Bernoulli distributions.
+    """Return p ln(p/q) + (1-p) ln((1-p)/(1-q)), the divergence of Bernoulli distributions.
 
-    Infinite where q rules out what p allows. It bounds that of any two distributions on [0, 1] with these
-    means.
+    Infinite where q rules out what p allows. It is a lower bound on the divergence of any two
+    distributions on [0, 1] with these means.
     """
     if p <= 0.0:
         return -math.log1p(-q) if q < 1.0 else math.inf
@@ -24,7 +24,7 @@ def kl(p: float, q: float) -> float:
 
 
 def kl_upper(p: float, level: float) -> float:
-    """The largest q >= p with kl(p, q) <= level.
+    """Return the largest q >= p with kl(p, q) <= level.
 
     Where the level is small it is a series, otherwise Newton's method for sqrt(kl), which is nearly
     a line in q, so that two or three steps are mostly enough. Far from p, the start is the smaller

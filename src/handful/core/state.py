@@ -19,10 +19,11 @@ Policies are functions of such a record. Numba compiles the same functions for r
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from functools import cache
+from inspect import get_annotations
 from struct import Struct
-from struct import error as StructError
 from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from handful.errors import MemoryFullError, StateError
@@ -34,7 +35,7 @@ class Kind(NamedTuple):
     code: str
     numpy: str
     per_slot: bool = False
-    count: int = 1
+    length: int = 1
     is_slot: bool = False
 
 
@@ -50,7 +51,7 @@ Float = Annotated[float, Kind("d", "<f8")]
 """A double that is never NaN."""
 Slot = Annotated[int, Kind("i", "<i4", is_slot=True)]
 """The number of a slot in use, or of the first free one."""
-Words = Annotated[list[int], Kind("Q", "<u8", count=2)]
+Words = Annotated[list[int], Kind("Q", "<u8", length=2)]
 """The two words of a generator."""
 Ints = Annotated[list[int], Kind("q", "<i8", per_slot=True)]
 """A 64-bit integer for each slot."""
@@ -114,8 +115,8 @@ class State(metaclass=_Slotted):
         for name, kind in fields(type(self)).items():
             if kind.per_slot:
                 setattr(self, name, [])
-            elif kind.count > 1:
-                setattr(self, name, [0] * kind.count)
+            elif kind.length > 1:
+                setattr(self, name, [0] * kind.length)
             else:
                 setattr(self, name, 0.0 if kind.code == "d" else 0)
         self.pending = NO_SLOT
@@ -125,7 +126,7 @@ class State(metaclass=_Slotted):
     def layout(cls, memory: int) -> list[tuple[Any, ...]]:
         """The fields as `numpy.dtype` takes them: scalars, then `memory` slots."""
         scalars = [
-            (name, kind.numpy, (kind.count,)) if kind.count > 1 else (name, kind.numpy)
+            (name, kind.numpy, (kind.length,)) if kind.length > 1 else (name, kind.numpy)
             for name, kind in fields(cls).items()
             if not kind.per_slot
         ]
@@ -147,14 +148,14 @@ class State(metaclass=_Slotted):
         form = _form(cls)
         try:
             values = iter(form.head.unpack_from(data))
-        except StructError:
+        except struct.error:
             raise StateError("the saved policy ends too early") from None
         state = cls()
         state.capacity = capacity
         for name in form.scalars:
             kind = fields(cls)[name]
-            taken = [next(values) for _ in range(kind.count)]
-            setattr(state, name, taken if kind.count > 1 else taken[0])
+            taken = [next(values) for _ in range(kind.length)]
+            setattr(state, name, taken if kind.length > 1 else taken[0])
         size = form.slot.size
         if not 0 <= state.held <= capacity or len(data) != form.head.size + state.held * size:
             raise StateError("the saved slots do not fit the saved memory size")
@@ -216,7 +217,7 @@ def fields(cls: type[State]) -> dict[str, Kind]:
     for base in reversed(cls.__mro__):
         if issubclass(base, State):
             hints = get_type_hints(base, include_extras=True)
-            for name in base.__dict__.get("__annotations__", {}):
+            for name in get_annotations(base):
                 if get_origin(hints[name]) is Annotated:
                     found[name] = get_args(hints[name])[1]
     return found
@@ -227,7 +228,7 @@ def _form(cls: type[State]) -> _Form:
     known = fields(cls)
     scalars = tuple(name for name, kind in known.items() if not kind.per_slot)
     slots = tuple(name for name, kind in known.items() if kind.per_slot)
-    head = "".join(known[name].code * known[name].count for name in scalars)
+    head = "".join(known[name].code * known[name].length for name in scalars)
     slot = "".join(known[name].code for name in slots)
     return _Form(scalars, slots, Struct(f"<{head}"), Struct(f"<{slot}"))
 

@@ -25,7 +25,8 @@ from handful.core.arms import FiniteArms
 from handful.core.envelope import Reader, seal, unseal
 from handful.core.reservoir import Reservoir
 from handful.core.rng import MASK, generator_from, words
-from handful.core.state import NO_SLOT, State, credit, most_pulled, slot_size
+from handful.core.state import NO_SLOT, credit, most_pulled, slot_size
+from handful.core.state import State as AnyState
 from handful.core.tickets import Decision, Receipt, issue, settle, ticket_for
 from handful.errors import (
     ExhaustedError,
@@ -92,12 +93,12 @@ class Policy:
     clairvoyant: ClassVar[bool] = False
     """Is given the true means, in the field `true_mean` of its record: for simulations only."""
 
-    State: ClassVar[type[State]] = State
-    Parameters: ClassVar[Callable[..., Any]] = Parameters
-    calm: ClassVar[Callable[..., tuple[int, int]] | None] = None
+    State: ClassVar[type[AnyState]] = AnyState
+    Parameters: ClassVar[Any] = Parameters
+    calm: ClassVar[Any] = None
     """For simulations that skip pulls: calm(state, slot, p) gives how many pulls to come keep the
     slot whatever their rewards, and how many do if they are successes."""
-    absorb: ClassVar[Callable[..., None] | None] = None
+    absorb: ClassVar[Any] = None
     """absorb(state, slot, pulls, wins, p): what such pulls change besides statistics and clock."""
     trials: ClassVar[bool] = False
     """Whether `observe` credits any reward as a Bernoulli trial of the same mean."""
@@ -145,7 +146,7 @@ class Policy:
         if not 1 <= len(self.name.encode()) <= 20:
             raise SettingError(f"the name {self.name!r} must have from 1 to 20 letters")
 
-    def _fresh(self) -> State:
+    def _fresh(self) -> AnyState:
         state = self.State()
         state.capacity = self._memory
         state.key = self._key

@@ -189,7 +189,7 @@ class PhasedPolicy(Policy):
     rule: ClassVar[Rule]
     citation = _PAPER
     State = PhasedState
-    Parameters = PhasedParameters
+    Parameters: ClassVar[Any] = PhasedParameters
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -98,7 +98,7 @@ class Constants(NamedTuple):
     longest: float = 8.0
     """... and after it so many times an arm's share of the pulls by when it was due."""
     doubt: float = 2.0
-    """Times n1, against n0: how much the doubt about the incumbent's mean takes off the evidence."""
+    """Times n1, against n0: how much the doubt about the incumbent takes off the evidence."""
     win: float = 1.2
     """Times ln t: the evidence that takes the incumbent's place at once."""
     arms: float = 0.67

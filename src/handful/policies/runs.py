@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from handful.core.state import Int, Slot, Small
 from handful.policies.base import Parameters
@@ -113,12 +113,12 @@ class FailureRuns(HandPolicy):
     State = Failures
 
     @staticmethod
-    def calm(state: Failures, slot: int, p: Parameters) -> tuple[int, int]:
+    def calm(state: Failures, slot: int, p: Any) -> tuple[int, int]:
         """Any number of successes keep the slot."""
         return 0, FOREVER
 
     @staticmethod
-    def absorb(state: Failures, slot: int, pulls: int, wins: int, p: Parameters) -> None:
+    def absorb(state: Failures, slot: int, pulls: int, wins: int, p: Any) -> None:
         """A success ends the failures in a row."""
         if wins > 0:
             state.failures = 0
@@ -242,7 +242,7 @@ class NonrecallingRun(HandPolicy):
             state.run += pulls
 
 
-def calm_until_settled(run: int, p: WithHorizon) -> tuple[int, int]:
+def calm_until_settled(run: float, p: WithHorizon) -> tuple[int, int]:
     """For ever after a run of sqrt(T) successes; before it, the successes that are missing."""
     m = math.sqrt(p.horizon)
     return (FOREVER, 0) if run >= m else (0, math.ceil(m - run))

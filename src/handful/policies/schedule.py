@@ -16,8 +16,8 @@ phase puts every arm in memory in exactly h0 sub-phases, as the paper's lemma on
 Algorithm 2, for endless arms, runs Algorithm 1 anew in rounds of growing length on a pool of
 growing size: see `rounds`.
 
-The functions of the place (w, j) serve online and in compiled runs of a record; the lockstep kernels
-walk the generators `schedule` and `rounds`, which are built from them.
+The functions of the place (w, j) serve online and in compiled runs of a record; the lockstep
+kernels walk the generators `schedule` and `rounds`, which are built from them.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def pool(B: float, alpha: float, r: int) -> int:
     The pool only grows: round r works on the arms 0 .. n_r - 1 of the reservoir, which it can name
     by index.
     """
-    return math.ceil(min((B * 2.0**r) ** alpha, float(ENDLESS)))
+    return math.ceil(min(math.pow(B * 2.0**r, alpha), float(ENDLESS)))
 
 
 def first_horizon(M: int, alpha: float) -> float:

@@ -4,9 +4,9 @@ They plan for T pulls on K arms, look at every arm in one or more passes, then c
 pulls of mean m for an arm, its confidence interval is m +- r, r = sqrt(c ln T / n); the constants
 of the papers are those that their proofs need, and c = 0.5 is what is used in practice.
 
-**single-pass.** Every arm (T/K)^(2/3) times; the one with the best mean so far is stored, and pulled
-for ever after. Maiti, Patil and Khan, "Multi-armed bandits with bounded arm-memory: near-optimal
-guarantees for best-arm identification and regret minimization", NeurIPS 2021.
+**single-pass.** Every arm (T/K)^(2/3) times; the one with the best mean so far is stored, and
+pulled for ever after. Maiti, Patil and Khan, "Multi-armed bandits with bounded arm-memory:
+near-optimal guarantees for best-arm identification and regret minimization", NeurIPS 2021.
 
 **mpse**, in B passes. A champion keeps its statistics. In pass p it meets every arm: the less
 pulled of the two is pulled until their intervals part, or both have b_p = (T B/K)^(2 beta_p) pulls,

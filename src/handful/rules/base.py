@@ -87,7 +87,7 @@ class Rule:
     not fall when only t or b grows or when only `top` falls. For growth and width: if growth is
     non-decreasing in t and width non-increasing in n. `monotonicity.py` spot-checks it."""
     floor: Score | None = None
-    """A lower bound on the scores of this mean and all higher ones, monotone in place of `score`."""
+    """A lower bound on the scores of this mean and all higher ones, monotone in its place."""
     posterior: bool = False
     """Whether the score is an independent draw from Beta(1 + s, 1 + n - s)."""
 

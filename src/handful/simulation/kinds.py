@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from handful.errors import RuleError
 from handful.instances import distributions
 from handful.policies.base import Policy
-from handful.policies.phased import PhasedPolicy
+from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.settings import check_settings
 from handful.rules.base import as_given
 from handful.simulation.kernels import phased, record, segments
@@ -86,7 +86,7 @@ class Records(Kind):
         return super().supports(cell) and not cell.record
 
     def cannot_skip(self, cell: Cell) -> str:
-        """Why not: the policy does not say when it is calm, or would see rewards that are not 0 or 1."""
+        """Why not: the policy does not say when it is calm, or would see rewards in (0, 1)."""
         policy = cell.policy
         if policy.calm is None:
             return "the policy does not say when it is calm"
@@ -104,7 +104,8 @@ class Records(Kind):
 
     def kernel(self, cell: Cell, build: Build) -> Any:
         """One for each policy."""
-        return record.record_kernel(cell.policy, build)
+        policy: Any = cell.policy
+        return record.record_kernel(policy, build)
 
     def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
         """With a record of the policy."""
@@ -224,13 +225,12 @@ def kind_of(policy: type[Policy]) -> Kind:
     """The kind of a policy: a subclass of `PhasedPolicy` with its functions unchanged, or any."""
     if not issubclass(policy, PhasedPolicy) or not hasattr(policy, "rule"):
         return RECORDS
-    made = next(cls for cls in policy.__mro__ if "rule" in vars(cls))
-    own = policy.__mro__[: policy.__mro__.index(made)]
-    changed = any({"start", "propose", "observe", "State"} & set(vars(cls)) for cls in own)
-    return RECORDS if changed or policy.start not in _STARTS else PHASES
-
-
-_STARTS = {cls.start for cls in (PhasedPolicy, *PhasedPolicy.__subclasses__())}
+    rounds = policy.round_shape(2, {"alpha": 0.5, "eta": 1.0})
+    base = PhasedPolicy if rounds == (0.0, 0.0) else PooledPolicy
+    named = next(cls for cls in policy.__mro__ if "rule" in vars(cls))
+    functions = ("propose", "observe")
+    ours = all(getattr(policy, name) is vars(named)[name].__func__ for name in functions)
+    return PHASES if ours and policy.start is base.start else RECORDS
 
 
 def forget_kernels() -> None:

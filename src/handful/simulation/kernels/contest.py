@@ -33,7 +33,7 @@ def draw(n: int, s: float, rng: State) -> float:
 
 
 def tail(n: int, s: float, q: float) -> float:
-    """Return G, the mass of the exponential over the posterior beyond q; 1 where it is of no use."""
+    """Return G, the mass of the exponential beyond q; 1 where it is of no use."""
     if q * n <= s or q <= 0.0:
         return 1.0
     density = (n + 1.0) * math.exp(log_binomial(n, s, q))
@@ -88,7 +88,7 @@ def contest(
 
 
 def proposal(n: int, s: float, q: float, rng: State) -> float:
-    """Return a draw from the exponential beyond q if it is accepted as one from the posterior, else -1."""
+    """Return a draw from the exponential beyond q if the posterior accepts it, else -1."""
     k = (n * q - s) / (q * (1.0 - q))
     d = -math.log(positive_uniform(rng)) / k
     if q + d >= 1.0:
@@ -98,7 +98,7 @@ def proposal(n: int, s: float, q: float, rng: State) -> float:
 
 
 def between(n: int, s: float, low: float, q: float, tail: float, rng: State) -> float:
-    """Return a draw, known to be below q, if it is above `low`, else -1; `tail` is negative if refused.
+    """Return a draw known to be below q if it is above `low`, else -1; refused if `tail` < 0.
 
     One uniform number decides whether an arm has a proposal: beyond q, if it is less than the mass
     of the exponential there, `tail`; between `low` and q, if it is less than tail (1 + more), the

@@ -1,8 +1,8 @@
 """Segments for rules with monotone scores: most arms are not looked at, and many pulls neither.
 
-A score is monotone if it rises with the arm's mean, falls with its pulls, and without a pull only
-rises, with the time, with the budget where that is the time, or as the highest mean falls (`monotone`
-of a rule).
+A score is monotone (`Rule.monotone`) if it rises with the arm's mean, falls with its pulls, and
+without a pull only rises: with the time, with the budget where that is the time, or as the highest
+mean falls.
 
 **The watched.** For a time `far` and a highest mean `low`, no arm outside of a short list can score
 more than `level` until then. As long as the best of the list does, it is the best of all, and the

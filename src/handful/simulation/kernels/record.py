@@ -70,9 +70,9 @@ def record_space(policy: type[Policy], slots: int) -> RecordSpace:
     """Return the space for runs of a policy that uses at most so many slots."""
     words = np.zeros((2, 2), dtype=np.uint64)
     counters = np.zeros(slots + 1, dtype=np.int64)
-    return RecordSpace(
-        *empty_record(policy.State, slots), empty_memory(slots), counters[1:], *words, counters[:1]
-    )
+    scalars, columns = empty_record(policy.State, slots)
+    truth = empty_memory(slots)
+    return RecordSpace(scalars, columns, truth, counters[1:], words[0], words[1], counters[:1])
 
 
 def restless(state: Any, slot: int, p: Any) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 """Which segment serves a rule: the rooms of the kernels by what they are good at.
 
-`step` goes pull by pull, many runs in lockstep; `monotone` looks at few arms and, where it may, skips
-pulls; `thompson` leaves draws out. A segment of the step engine makes the very choices of the
-policy itself, one of the skipping engine makes choices of the same law.
+`step` goes pull by pull, many runs in lockstep; `monotone` looks at few arms and, where it may,
+skips pulls; `thompson` leaves draws out. A segment of the step engine makes the very choices of the
+policy itself, one of the skipping engine makes choices of the same distribution.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def bind(scalars: Scalars, slots: Slots) -> Any:
     return Bound(scalars, slots)
 
 
-class BoundType(types.Type):  # type: ignore[misc]
+class BoundType(types.Type):
     """What `bind` returns in a kernel."""
 
     def __init__(self, record: Any, slots: Any) -> None:
@@ -66,13 +66,13 @@ class BoundType(types.Type):  # type: ignore[misc]
 
 
 @register_model(BoundType)
-class _BoundModel(models.StructModel):  # type: ignore[misc]
+class _BoundModel(models.StructModel):
     def __init__(self, manager: Any, bound: BoundType) -> None:
         super().__init__(manager, bound, [("scalars", types.voidptr), ("slots", bound.slots)])
 
 
 @infer_getattr
-class _BoundAttributes(AttributeTemplate):  # type: ignore[misc]
+class _BoundAttributes(AttributeTemplate):
     key = BoundType
 
     def generic_resolve(self, bound: BoundType, name: str) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handful.core.shuffle import Shuffle
-from handful.policies.base import order_key, seed_word
+from handful.policies.base import seed_word
 from handful.simulation.intervals import half_width
 from handful.simulation.plan import Cell
 from handful.simulation.result import Estimate
@@ -196,5 +196,5 @@ def _best_last(results: Results, entry: Entry) -> Score:
 def place_of_best(own: Cell, seed: int, run: int) -> float:
     """Where the best arm of the instance, arm 0, stands in a run's order, from 0 to 1."""
     K = own.instance.n_arms
-    key = order_key(seed_word(policy_seed(seed, own.id, run)))
+    key = seed_word(policy_seed(seed, own.id, run))
     return Shuffle.of(K, key).position_of(0) / K
