@@ -18,24 +18,20 @@ from handful.simulation.plan import parse_policy
 PROGRAM = str(Path(sys.executable).parent / "handful")
 MODULE = '''
 import handful
-from handful.rules import IndexRule
 
 
-def score(n, s, t, b, m, eta, rng):
-    return s / n + eta / n if n else 1e9
-
-
-class Greedy(handful.PhasedPolicy):
-    """Greedy with a bonus."""
+class Greedy(handful.UCBM):
+    """UCB-M under another name."""
 
     name, title = "greedy-m", "Greedy-M"
     summary = "greedy with a bonus"
-    rule = IndexRule("greedy", score)
-    settings = handful.UCBM.settings
 
 
-class Nameless(handful.PhasedPolicy):
-    rule = IndexRule("greedy", score)
+class Nameless(handful.Policy):
+    """A policy without a name."""
+
+
+def function(): ...
 
 
 number = 3
@@ -79,7 +75,7 @@ def test_it_is_described(folder: Path) -> None:
         ("rase:Greedy", "did you mean race"),
         ("mine:Gready", "module mine has no Gready"),
         ("mine:number", "is not a subclass of handful.Policy"),
-        ("mine:score", "is not a subclass of handful.Policy"),
+        ("mine:function", "is not a subclass of handful.Policy"),
         ("mine:Nameless", "Nameless has no name"),
         ("mine:Greedy:eta", "setting=number"),
         ("mine:Greedy:beta=1", "no setting of greedy-m 'beta'"),
