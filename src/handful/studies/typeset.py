@@ -24,7 +24,7 @@ def environment(template: str) -> Environment:
         raise MissingExtraError("the report", "jinja2", "sim") from None
     tex = template.endswith(".tex")
     made = Environment(
-        loader=PackageLoader("handful.studies.paper"),
+        loader=PackageLoader("handful.studies"),
         autoescape=template.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,
