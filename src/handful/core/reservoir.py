@@ -72,8 +72,9 @@ class _Stream:
         except StopIteration:
             raise ExhaustedError(
                 f"the iterator ended after {self._drawn} arms, and the policy needs one more: give "
-                "one that does not end, or take a policy for finite sets, such as ucb-m. The state "
-                "can be saved by to_bytes(), and from_bytes() with a longer iterator goes on"
+                "one that does not end, or take a policy for finite sets, such as ucb-m "
+                "(recommend() and to_bytes() work as before, and from_bytes() with a longer "
+                "iterator goes on)"
             ) from None
         if self._drawn == 0:
             self._first = place.label
@@ -173,6 +174,12 @@ class Reservoir:
                 "policy cannot start again on it: make a new policy on a new iterator, or give a "
                 "function from index to label"
             )
+        # What was drawn before is to come again: not in hand, where keep_only would release it.
+        for index in reversed(range(self._next)):
+            before = _Link()
+            before.label, before.after = self._held[index], self._place
+            self._place = before
+        self._next, self._held = 0, {}
 
     def keep_only(self, indices: Collection[int]) -> None:
         """Release the labels that will not be asked for again: all drawn so far but these."""

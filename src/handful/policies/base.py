@@ -286,7 +286,8 @@ class Policy:
             self._refuse_scores()
         state = self._state
         try:
-            self._arms.label(state.arm[slot])
+            for arm in state.arm[: state.held]:
+                self._arms.label(arm)
         except ExhaustedError:
             self._state = before
             raise
