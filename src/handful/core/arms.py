@@ -105,6 +105,10 @@ class FiniteArms:
     def keep_only(self, indices: Collection[int]) -> None:
         """Do nothing: every label of a finite set stays available."""
 
+    def label_getter(self) -> Callable[[int], Any]:
+        """Return the fastest function from index to label."""
+        return self.label if self._labels is None else self._labels.__getitem__
+
     def slot_of(self, label: object, indices: Sequence[int]) -> int | None:
         """Return which of a few arms, given by index, has this label; None if none of them."""
         for slot, index in enumerate(indices):

@@ -158,6 +158,10 @@ class Reservoir:
                 "an iterator of its own, or a function from index to label"
             ) from None
 
+    def label_getter(self) -> Callable[[int], Any]:
+        """Return the function from index to label."""
+        return self.label
+
     def clone(self) -> Reservoir:
         """Return arms that another policy can use independently, from the same place on."""
         if self._stream is None:

@@ -51,12 +51,14 @@ def unit(word: int) -> float:
 
 def uniform(state: State) -> float:
     """The next uniform number in [0, 1)."""
-    return unit(next_word(state))
+    state[0] = position = (state[0] + state[1]) & MASK
+    return (mix(position) >> 11) * ULP
 
 
 def positive_uniform(state: State) -> float:
     """A uniform number in (0, 1], safe under a logarithm."""
-    return ((next_word(state) >> 11) + 1.0) * ULP
+    state[0] = position = (state[0] + state[1]) & MASK
+    return ((mix(position) >> 11) + 1.0) * ULP
 
 
 def tape_word(key: int, t: int, a: int) -> int:

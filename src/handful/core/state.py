@@ -87,7 +87,7 @@ class State(metaclass=_Slotted):
     refused: Count
     """Rewards with a ticket that was used before or never given."""
     settled: Word
-    """Which of the last 64 decisions need no reward any more; bit 0 is the last (`tickets`)."""
+    """Which of the last 64 decisions had their ticket used: bit t mod 64 for decision t."""
     key: Word
     """What the shuffled order of the arms and the generator follow from; itself from the seed."""
     rng: Words
@@ -104,7 +104,7 @@ class State(metaclass=_Slotted):
     sums: Floats
     """The sum of what was credited."""
     in_flight: Counts
-    """Decisions of this stay whose reward has not come."""
+    """Decisions of this stay whose ticket is open; the pending one has none."""
     born: Ints
     """The number of the first decision that this stay could have: tells stays apart."""
 

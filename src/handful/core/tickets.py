@@ -49,7 +49,8 @@ def issue(state: State, slot: int) -> None:
     """Count a decision for a slot: it is in flight from now on."""
     state.clock += 1
     state.in_flight[slot] += 1
-    state.settled = (state.settled << 1) & MASK
+    if state.settled:
+        state.settled &= ~(1 << state.clock % WINDOW)
 
 
 def ticket_for(state: State, slot: int, memory: int) -> int:
@@ -65,12 +66,12 @@ def settle(state: State, ticket: int, memory: int) -> tuple[Receipt, int]:
     if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
         state.refused += 1
         return Receipt.UNKNOWN, slot
-    age = state.clock - t
-    if age < WINDOW:
-        if state.settled >> age & 1:
+    if state.clock - t < WINDOW:
+        bit = 1 << t % WINDOW
+        if state.settled & bit:
             state.refused += 1
             return Receipt.DUPLICATE, slot
-        state.settled |= 1 << age
+        state.settled |= bit
     if slot >= state.held or t < state.born[slot]:
         state.forgotten += 1
         return Receipt.FORGOTTEN, slot

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 from handful.core.arms import FiniteArms
 from handful.core.envelope import Reader, seal, unseal
 from handful.core.reservoir import Reservoir
-from handful.core.rng import MASK, generator_from, words
+from handful.core.rng import generator_from, words
 from handful.core.state import NO_SLOT, credit, most_pulled, slot_size
 from handful.core.state import State as AnyState
 from handful.core.tickets import Decision, Receipt, issue, settle, ticket_for
@@ -132,11 +132,19 @@ class Policy:
         self._arms = arms
         self._rescale = rescale
         self._values = values
-        self._volatile = isinstance(arms, Reservoir) and arms.is_iterator
+        ends = isinstance(arms, Reservoir) and arms.is_iterator
+        self._careful = ends or self.clairvoyant
         self._p = self.parameters(arms.n, memory, isinstance(arms, Reservoir), values)
         self._memory = memory
         self._lock = Lock()
         self._pending_label: Any = None
+        self._link()
+
+    def _link(self) -> None:
+        """Look up, once, what every decision calls."""
+        self._label = self._arms.label_getter()
+        self._propose: Callable[[Any, Any], int] = self.propose
+        self._observe: Callable[[Any, int, float, Any], None] = self.observe
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls) and "title" not in vars(cls):
@@ -204,7 +212,7 @@ class Policy:
         """Return an arm to pull and a ticket for its reward. Any number may be open at once."""
         with self._lock:
             slot = self._next_slot()
-            label = self._arms.label(self._state.arm[slot])
+            label = self._label(self._state.arm[slot])
             issue(self._state, slot)
             return Decision(label, ticket_for(self._state, slot, self._memory))
 
@@ -220,7 +228,7 @@ class Policy:
             state = self._state
             receipt, slot = settle(state, number, self._memory)
             if receipt is Receipt.CREDITED:
-                self.observe(state, slot, value, self._p)
+                self._observe(state, slot, value, self._p)
             return receipt
 
     def select(self) -> Any:
@@ -229,11 +237,8 @@ class Policy:
             state = self._state
             if state.pending == NO_SLOT:
                 slot = self._next_slot()
-                self._pending_label = self._arms.label(state.arm[slot])
-                # It is answered by its arm, not by a ticket.
+                self._pending_label = self._label(state.arm[slot])
                 state.clock += 1
-                state.in_flight[slot] += 1
-                state.settled = (state.settled << 1 | 1) & MASK
                 state.pending = slot
             return self._pending_label
 
@@ -251,24 +256,17 @@ class Policy:
             slot = state.pending
             if slot == NO_SLOT or arm is not self._pending_label:
                 slot = self._slot_of(arm)
-            if slot == state.pending:
-                state.in_flight[slot] -= 1
-            else:
-                if state.pending != NO_SLOT:
-                    state.in_flight[state.pending] -= 1
-                # A pull that somebody else decided on.
-                state.clock += 1
-                state.settled = (state.settled << 1 | 1) & MASK
+                if slot != state.pending:
+                    state.clock += 1  # a pull that the user decided on
             state.pending = NO_SLOT
             state.rewards += 1
-            self.observe(state, slot, value, self._p)
+            self._observe(state, slot, value, self._p)
 
     def _next_slot(self) -> int:
         """Ask the policy for a slot; where the arms end, leave everything as it was."""
-        state = self._state
-        if self.clairvoyant or self._volatile:
+        if self._careful:
             return self._next_slot_with_care()
-        slot = self.propose(state, self._p)
+        slot = self._propose(self._state, self._p)
         if slot < 0:
             self._refuse_scores()
         return slot
@@ -280,7 +278,7 @@ class Policy:
                 "is there to reproduce a printed table; simulate it, or take another policy"
             )
         before = self._state.copy()
-        slot = self.propose(self._state, self._p)
+        slot = self._propose(self._state, self._p)
         if slot < 0:
             self._state = before
             self._refuse_scores()
@@ -351,6 +349,7 @@ class Policy:
             twin._lock = Lock()
             twin._arms = self._arms.clone()
             twin._state = self._state.copy()
+            twin._link()
             return twin
 
     def to_bytes(self) -> bytes:
@@ -538,7 +537,7 @@ class Policy:
         return ArmStats(
             arm=label,
             pulls=n,
-            in_flight=state.in_flight[slot],
+            in_flight=state.in_flight[slot] + (slot == state.pending),
             mean=lo + (hi - lo) * s / n if n else float("nan"),
             low=lo + (hi - lo) * low,
             high=lo + (hi - lo) * high,

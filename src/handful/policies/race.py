@@ -73,7 +73,7 @@ import math
 from typing import NamedTuple
 
 from handful.core.divergence import kl
-from handful.core.state import Float, Int, Slot, Small, credit, most_pulled
+from handful.core.state import Float, Int, Slot, Small, most_pulled
 from handful.errors import StateError
 from handful.policies.base import Policy
 from handful.policies.hand import FOREVER, HandState, RetainingPolicy, bring_up, check_hand
@@ -175,8 +175,9 @@ def challenge(state: RaceState, slot: int, c: float, p: RaceParameters) -> None:
 
 def verdict(state: RaceState, p: RaceParameters) -> int:
     """Return how the duel stands."""
-    n0, n1 = state.pulls[state.incumbent], state.pulls[state.challenger]
-    m0, m1 = state.sums[state.incumbent] / n0, state.sums[state.challenger] / n1
+    incumbent, challenger = state.incumbent, state.challenger
+    n0, n1 = state.pulls[incumbent], state.pulls[challenger]
+    m0, m1 = state.sums[incumbent] / n0, state.sums[challenger] / n1
     evidence = n1 * kl(m1, m0)
     if m1 > m0 + AHEAD:
         won = n1 > n0 or evidence > p.constants.win * math.log(state.clock)
@@ -213,14 +214,15 @@ def lowest(state: RaceState) -> int:
 
 def between_duels(state: RaceState, p: RaceParameters) -> None:
     """Take the next arm if it is due, or a loser that is ahead after all, or the incumbent."""
-    state.hand = state.incumbent
+    incumbent, rival = state.incumbent, state.rival
+    state.hand = incumbent
     if state.clock >= state.opens:
         state.hand = state.held if state.held < p.M else lowest(state)
         state.up_next = 1
         return
-    m0 = state.sums[state.incumbent] / state.pulls[state.incumbent]
-    if state.sums[state.rival] / state.pulls[state.rival] > m0 + AHEAD:
-        challenge(state, state.rival, p.constants.known, p)
+    m0 = state.sums[incumbent] / state.pulls[incumbent]
+    if rival != incumbent and state.sums[rival] / state.pulls[rival] > m0 + AHEAD:
+        challenge(state, rival, p.constants.known, p)
         state.came_up = 0
         take_turns(state)
 
@@ -290,10 +292,9 @@ class Race(RetainingPolicy):
     @staticmethod
     def observe(state: RaceState, slot: int, reward: float, p: RaceParameters) -> None:
         """Judge the duel that is on; between duels see what comes next."""
-        credit(state, slot, reward)
-        if all_fit(p):
-            return
-        if slot != state.hand:
+        state.pulls[slot] += 1
+        state.sums[slot] += reward
+        if slot != state.hand or p.M >= p.K:
             if state.challenger == state.incumbent:
                 rank(state)
             return
@@ -307,9 +308,8 @@ class Race(RetainingPolicy):
             state.came_up = 1
         duel = state.challenger != state.incumbent
         if duel:
-            incumbent = state.incumbent
             if slot == state.challenger and state.came_up:
-                state.cost += state.sums[incumbent] / state.pulls[incumbent] - reward
+                state.cost += state.sums[state.incumbent] / state.pulls[state.incumbent] - reward
             ends = verdict(state, p)
             if ends == GOES_ON:
                 take_turns(state)

@@ -135,12 +135,13 @@ def _bonus_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
             if slot >= 0:
                 return slot
         g = growth(t, eta)
+        pulls, sums = state.pulls, state.sums
         best = -1
         highest = -math.inf
         for slot in range(m):
-            n = state.pulls[slot]
+            n = pulls[slot]
             if n > 0:
-                x = state.sums[slot] / n + g * width(n, b, m)
+                x = sums[slot] / n + g * width(n, b, m)
                 if x > highest:
                     highest = x
                     best = slot
@@ -161,12 +162,13 @@ def _score_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
                 return slot
         top = highest_mean(state) if looks_at_top else 0.0
         now = Moment(t, b, m, top, eta, state.rng)
+        pulls, sums = state.pulls, state.sums
         best = -1
         highest = -math.inf
         for slot in range(m):
-            n = state.pulls[slot]
+            n = pulls[slot]
             if n > 0 or not tries_each_first:
-                x = score(n, state.sums[slot], now)
+                x = score(n, sums[slot], now)
                 if x > highest:
                     highest = x
                     best = slot
