@@ -1,45 +1,54 @@
 # Two commands on a fresh machine with Python 3.11+ and make: `make paper` and `make test`.
-# Each sets up .venv by itself.
+# Each sets up .venv by itself. `make help` lists all targets.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := -m pip install --quiet --disable-pip-version-check
+LOWEST := .venv-lowest
 RUNS ?=
+WORKERS ?= 2
+PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
+# `-m` on the command line replaces the one in pyproject.toml, so each selection names `long` again.
+FAST := not long and not compiles and not browser and not slow
+SOURCES := src tests benchmarks stubs
 
-.PHONY: test test-long lint paper bench browser clean help
+.PHONY: help test test-fast test-long test-lowest coverage lint lint-workflows paper bench dist \
+	browser hooks clean
 
-help:
-	@echo "make paper      reproduce the paper into report/index.html; RUNS=5 for a quick look"
-	@echo "make test       lint, types, import rules and all tests"
-	@echo "make test-long  the full-size statistical checks (minutes)"
-	@echo "make bench      the time of a pull beside textbook loops and other packages: bench/"
-	@echo "make clean      remove .venv and what was made"
+help: ## list the targets (this text)
+	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
+	  | while IFS='|' read -r name text; do printf '%-20s %s\n' "$$name" "$$text"; done
 
 $(VENV)/.sim: pyproject.toml constraints.txt
 	@echo "setting up $(VENV) ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) -e '.[all]'
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[all]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.sim
-	@$(PIP) -e '.[all,dev]'
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[all,dev]'
 	@touch $@
 
-paper: $(VENV)/.sim
+paper: $(VENV)/.sim ## reproduce the paper into report/index.html; RUNS=5 for a quick look
 	@$(BIN)/handful paper $(if $(RUNS),--runs $(RUNS)) --out report
 	@echo "the report is ready: open report/index.html in a browser"
 
-lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests benchmarks stubs
-	$(BIN)/ruff format --check src tests benchmarks stubs
+lint: $(VENV)/.dev lint-workflows ## style, types, import contracts, workflow files
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+lint-workflows: $(VENV)/.dev ## the files under .github by their schemas, and by zizmor
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/zizmor --offline --quiet .github
+
 # The report is opened in a real Chromium; Debian and Ubuntu have it as a package.
-browser:
+browser: ## install Chromium by the system's package manager, if there is none
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
 	  || command -v google-chrome >/dev/null || { \
 	  echo "installing Chromium ..."; \
@@ -48,14 +57,41 @@ browser:
 	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	    $$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
-test: lint browser
-	$(BIN)/pytest -q -n 2 --dist loadgroup
+test: lint browser ## lint and all tests: what CI runs; WORKERS=4 for more cores
+	$(PYTEST)
 
-test-long: $(VENV)/.dev
-	$(BIN)/pytest -q -n 2 --dist loadgroup -m long
+test-fast: $(VENV)/.dev ## no browser, no compiling of kernels: under a minute on two idle cores
+	$(PYTEST) -m '$(FAST)'
 
-bench: $(VENV)/.sim
+test-long: $(VENV)/.dev ## the full-size statistical checks (minutes)
+	$(PYTEST) -m long
+
+# A selection, since kernels are compiled anew: arrays, kernels, frames, files, figures, templates and
+# the command line, whose help is laid out differently by older versions of click.
+test-lowest: $(LOWEST)/.done ## a selection of tests with the lowest versions declared (minutes)
+	$(LOWEST)/bin/python -m pytest -q -k 'not both_engines and not reference_page' \
+	  tests/core tests/instances tests/plots tests/cli/test_show.py tests/cli/test_cli.py \
+	  tests/cli/test_plot.py tests/simulation/test_result.py tests/simulation/test_kernels.py \
+	  tests/studies/test_store.py tests/studies/leaderboard/test_page.py
+
+$(LOWEST)/.done: pyproject.toml constraints-lowest.txt
+	@echo "setting up $(LOWEST) ..."
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/python $(PIP) -c constraints-lowest.txt -e '.[all]' pytest hypothesis ipython
+	@touch $@
+
+coverage: $(VENV)/.dev browser ## lines and branches that the tests reach: htmlcov/index.html
+	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html
+
+bench: $(VENV)/.sim ## the time of a pull beside textbook loops and other packages: bench/
 	$(BIN)/handful bench textbook growth peers
 
-clean:
-	rm -rf $(VENV) report bench build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+dist: $(VENV)/.dev ## the sdist and the wheel: dist/
+	$(BIN)/python -m build --no-isolation
+
+hooks: $(VENV)/.dev ## check every commit (pre-commit)
+	$(BIN)/pre-commit install
+
+clean: ## remove the environments and everything that was made
+	rm -rf $(VENV) $(LOWEST) report bench build dist htmlcov .coverage* .mypy_cache .ruff_cache \
+	  .pytest_cache .hypothesis .import_linter_cache

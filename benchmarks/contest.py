@@ -1,8 +1,9 @@
 """A contest: contestants do the same job in turn, several rounds of it, and the best time counts.
 
-Times are noisy, and what slows one contestant down for a while slows down the next, too; so they
-take turns, and ratios are told. What counts is the time of a pull. handful simulates several runs
-of a cell side by side, so its turn is many runs; a turn of a loop is a few, one after another.
+Times are noisy, and what slows one contestant down for a while slows down the next, too. So they
+take turns, and ratios are reported. The figure compared is the time of a pull. handful simulates
+several runs of a cell side by side, so its turn is many runs; a turn of a loop is a few runs, one
+after another.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ class Job:
 
     @property
     def n_arms(self) -> int:
-        """K."""
+        """The number of arms, K."""
         return instance(self.instance).n_arms
 
 
 @dataclass(frozen=True)
 class Row:
-    """A contestant's best turn."""
+    """The best turn of a contestant."""
 
     job: Job
     by: str
@@ -54,7 +55,7 @@ class Row:
     seconds: float
     pulls: int
     documented: bool = True
-    """Whether a user of a peer is shown this way of doing the job."""
+    """Whether the documentation of a peer shows this way of doing the job."""
 
     @property
     def ns_per_pull(self) -> float:
@@ -75,7 +76,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Contestant:
-    """Who does a job, and how: a turn takes its number and returns seconds and how it was done."""
+    """Who does a job: `turn` takes the number of the round and returns seconds and `Row.how`."""
 
     job: Job
     by: str
@@ -84,7 +85,7 @@ class Contestant:
 
 
 def contest(contestants: Sequence[Contestant], rounds: int, enough: float) -> list[Row]:
-    """The best turn of each; no turn more for one that has had so many seconds."""
+    """Return the best turn of each; one that has used `enough` seconds gets no more turns."""
     best = [(float("inf"), "")] * len(contestants)
     spent = [0.0] * len(contestants)
     turns = [0] * len(contestants)
@@ -103,19 +104,19 @@ def contest(contestants: Sequence[Contestant], rounds: int, enough: float) -> li
 
 
 def ours(job: Job, runs: int) -> Contestant:
-    """The simulator on one core, loading and compiling kernels not counted."""
+    """Return the simulator on one core; loading and compiling kernels is not counted."""
     memory = job.memory if parse_policy(job.policy)[0].takes_memory() else None
 
     def turn(number: int) -> tuple[float, str]:
         planned = cell(job.policy, job.instance, memory, job.horizon, runs, seed=number)
-        told = run_cell(planned, engine="auto", n_jobs=1).settings
-        return told["seconds"], told["engine"]
+        settings = run_cell(planned, engine="auto", n_jobs=1).settings
+        return settings["seconds"], settings["engine"]
 
     return Contestant(job, OURS, runs, turn)
 
 
 def theirs(job: Job, runs: int, by: str, how: str, loop: Loop) -> Contestant:
-    """A textbook loop on a job of UCB1 or UCB-M."""
+    """Return a textbook loop on a job of UCB1 or UCB-M."""
     cls, settings = parse_policy(job.policy)
     eta = float(check_settings(cls, settings)["eta"])
 
@@ -132,6 +133,6 @@ def theirs(job: Job, runs: int, by: str, how: str, loop: Loop) -> Contestant:
 
 @lru_cache(maxsize=2)
 def means_of(spec: str) -> NDArray[np.float64]:
-    """The means of an instance in an array, as the textbook has them."""
+    """Return the means of an instance as an array, as the textbook loops take them."""
     world = instance(spec)
     return np.array([world.mean(arm) for arm in range(world.n_arms)])

@@ -1,7 +1,8 @@
-"""The figure of a benchmark: a panel for each group of rows that there is.
+"""The figure of a benchmark: one panel for each group that has something to compare.
 
-Beside others, dots: the time of a pull on a log axis, where a bar has no foot. As T, M or K grow,
-lines. One colour for each contestant in all panels.
+Comparisons with others are dots on a log axis, where a bar would have no base. Growth with T, M or
+K is drawn as lines. A contestant has the same colour in all panels. The grid has no empty place: a
+panel that is alone in its row takes the whole row.
 """
 
 from __future__ import annotations
@@ -12,10 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.contest import OURS, Row
-from benchmarks.suites import BY_ARMS, BY_HORIZON, BY_MEMORY, NUMBA, PEERS, TEXTBOOK, C
+from benchmarks.suites import (
+    BY_ARMS,
+    BY_HORIZON,
+    BY_MEMORY,
+    GROWTH,
+    NUMBA,
+    PEERS,
+    TEXTBOOK,
+    C,
+)
 from handful.plots.style import (
     DASHES,
     PALETTE,
+    STYLE,
     figure,
     label_ends,
     line_with_band,
@@ -35,25 +46,47 @@ _COLOURS = {OURS: BLUE, C: VERMILION, NUMBA: ORANGE}
 _RULES = {"moss-m": GREEN, "ts-m": PINK}
 
 
-def draw(report: Report) -> Figure:
-    """All panels that the report has rows for."""
-    by_group: dict[str, list[Row]] = {}
-    for row in report.rows:
-        by_group.setdefault(row.job.group, []).append(row)
-    shown = [group for group in _PANELS if group in by_group]
+def panels(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Group the rows by panel, without groups that were not measured or hold only handful."""
+    by_group = {group: [row for row in rows if row.job.group == group] for group in _PANELS}
+    return {
+        group: found
+        for group, found in by_group.items()
+        if len({row.by for row in found if row.documented}) > 1 or (found and group in GROWTH)
+    }
+
+
+def draw(report: Report) -> Figure | None:
+    """Draw all panels that the report has rows for; None if there is none."""
+    shown = panels(report.rows)
+    if not shown:
+        return None
     columns = min(2, len(shown))
-    rows = -(-len(shown) // columns)
-    made, axes = figure(rows, columns, 5.6 * columns, 3.3 * rows, squeeze=False)
-    for ax, group in zip(axes.flat, shown, strict=False):
-        _PANELS[group](ax, by_group[group])
-    for ax in list(axes.flat)[len(shown) :]:
-        ax.remove()
+    lines = -(-len(shown) // columns)
+    made, grid = figure(lines, columns, 5.6 * columns, 3.3 * lines, squeeze=False)
+    axes = list(grid.flat)
+    if len(shown) < len(axes):
+        axes[-2:] = [_widened(made, *axes[-2:])]
+    for ax, (group, rows) in zip(axes, shown.items(), strict=True):
+        _PANELS[group](ax, rows)
     made.suptitle(f"One core of {report.machine['processor']}", fontsize=10, color="#444444")
     return made
 
 
+def _widened(made: Figure, left: Axes, right: Axes) -> Axes:
+    """Replace the two panels of the last row by one."""
+    import matplotlib as mpl
+
+    place = left.get_subplotspec()
+    assert place is not None
+    left.remove()
+    right.remove()
+    with mpl.rc_context(STYLE):
+        return made.add_subplot(place.get_gridspec()[-1, :])
+
+
 def _textbook(ax: Axes, rows: Sequence[Row]) -> None:
-    """Ours beside the loops, with how many times as fast as the C loop it is."""
+    """Draw handful and the loops, with the speed of handful relative to the C loop."""
     compared = [row for row in rows if row.job.policy in ("ucb-m", "ucb1")]
     jobs = list(dict.fromkeys(row.job for row in compared))
     for place, job in enumerate(jobs):
@@ -63,14 +96,14 @@ def _textbook(ax: Axes, rows: Sequence[Row]) -> None:
             label = by if place == 0 else None
             ax.plot([ns], [place], "o", color=_COLOURS[by], markersize=7, label=label)
         if C in times:
-            _beside(ax, place, f"{times[C] / times[OURS]:.1f}x as fast as C")
+            _note(ax, place, f"{times[C] / times[OURS]:.1f}x as fast as C")
     _dots(ax, [_job(job.policy, job.memory, job.instance) for job in jobs], "time per pull, ns")
     ax.legend(loc="upper right", fontsize=9, frameon=False, borderaxespad=0.0)
     ax.set_title(f"Beside textbook loops, {_power(jobs[0].horizon)} pulls", fontsize=10.5)
 
 
 def _peers(ax: Axes, rows: Sequence[Row]) -> None:
-    """Each package in its fastest documented way."""
+    """Draw each package at its fastest documented way."""
     best: dict[str, Row] = {}
     for row in sorted(rows, key=lambda row: row.ns_per_pull):
         if row.documented:
@@ -79,7 +112,7 @@ def _peers(ax: Axes, rows: Sequence[Row]) -> None:
     for place, (by, row) in enumerate(best.items()):
         ax.plot([row.ns_per_pull], [place], "o", color=_COLOURS.get(by, BLACK), markersize=7)
         if by != OURS:
-            _beside(ax, place, f"{row.ns_per_pull / own:,.0f}x the time")
+            _note(ax, place, f"{row.ns_per_pull / own:,.0f}x the time")
     _dots(ax, list(best), "time per pull, ns")
     ax.set_title("UCB1 on ten arms, beside other packages", fontsize=10.5)
 
@@ -143,7 +176,7 @@ def _line(
 
 
 def _dots(ax: Axes, names: Sequence[str], label: str) -> None:
-    """Rows from the top, a log axis with some room at its ends."""
+    """Label the rows from the top, and give the log axis some room at its ends."""
     ax.set_xscale("log")
     low, high = ax.get_xlim()
     ax.set_xlim(low / 1.4, high * 1.4)
@@ -154,7 +187,7 @@ def _dots(ax: Axes, names: Sequence[str], label: str) -> None:
     ax.set_xlabel(label)
 
 
-def _beside(ax: Axes, place: int, text: str) -> None:
+def _note(ax: Axes, place: int, text: str) -> None:
     ax.annotate(
         text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=9,
         annotation_clip=False,

@@ -1,6 +1,6 @@
-"""Ratios that we want to keep, and what was measured of them.
+"""The ratios that releases must reach, and those that were measured.
 
-A goal is judged only from rows of the very sizes that it names; of others nothing is said.
+A goal is judged only from rows of exactly the sizes that it names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Goal:
 
     @property
     def met(self) -> bool:
-        """Whether it is so."""
+        """Whether the measured ratio is within the bound."""
         low = self.least is None or self.measured >= self.least
         return low and (self.most is None or self.measured <= self.most)
 
@@ -41,7 +41,7 @@ class Goal:
 
 
 def judged(rows: Sequence[Row]) -> list[Goal]:
-    """The goals that these rows tell something of."""
+    """Return the goals whose rows were measured."""
     goals = []
     for line, least, most, above, below in _lines():
         top, bottom = _least(rows, above), _least(rows, below)
@@ -54,7 +54,7 @@ Chosen = Callable[[Row], bool]
 
 
 def _least(rows: Sequence[Row], chosen: Chosen) -> float | None:
-    """The least time of a pull; of a run where runs of several lengths are compared."""
+    """Return the least time of a pull, or of a run where horizons are compared."""
     times = [
         row.seconds / row.runs if row.job.group == BY_HORIZON else row.ns_per_pull
         for row in rows
@@ -64,7 +64,7 @@ def _least(rows: Sequence[Row], chosen: Chosen) -> float | None:
 
 
 def _lines() -> Iterator[tuple[str, float | None, float | None, Chosen, Chosen]]:
-    """Line, least, most, and the rows whose ratio it is."""
+    """Yield line, least, most, and the rows above and below the line of the ratio."""
     for memory, least in ((2, 5.0), (10, 8.0), (50, 15.0)):
         ucb_m = _row(TEXTBOOK, OURS, "ucb-m", LINEAR, memory)
         line = f"UCB-M, {LINEAR}, M = {memory}, against the C loop"

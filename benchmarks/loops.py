@@ -1,7 +1,8 @@
-"""Algorithm 1 with UCB1 as one writes it down, one step per pull: the yardstick, in C and in Numba.
+"""Algorithm 1 with UCB1 as a textbook writes it, one step per pull: the yardstick, C and Numba.
 
 Both loops take (means, M, T, eta, seed) and return the regret of a run. With M >= K they are UCB1
-itself. Their random numbers are not handful's, so they agree with it in law, not bit for bit.
+itself. Their random numbers are not those of handful, so their regret has the same distribution,
+but is not equal bit for bit.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ class CLoop:
 
 
 def find_compiler() -> list[str]:
-    """The system's C compiler as words of a command: $CC if it is set, or the first of a few."""
+    """Return the system's C compiler as a command: $CC if it is set, or the first one found."""
     if given := shlex.split(os.environ.get("CC", "")):
         return given if shutil.which(given[0]) else []
     return next(([name] for name in COMPILERS if shutil.which(name)), [])
 
 
 def build_c_loop() -> CLoop:
-    """Build `textbook.c` and load it; raises `NoCompilerError` where that cannot be done."""
+    """Build `textbook.c` and load it; raise `NoCompilerError` if that is impossible."""
     compiler = find_compiler()
     if not compiler:
         raise NoCompilerError(
@@ -63,7 +64,7 @@ def build_c_loop() -> CLoop:
         try:
             built = subprocess.run(command, capture_output=True, text=True, check=False)
             if built.returncode:
-                said = built.stderr.strip().splitlines() or ["it said nothing"]
+                said = built.stderr.strip().splitlines() or ["it printed nothing"]
                 raise NoCompilerError(f"{compiler[0]} could not build the C loop: {said[0]}")
             function = ctypes.CDLL(str(library)).textbook
         except OSError as error:
@@ -87,12 +88,12 @@ def build_c_loop() -> CLoop:
 
 
 def _version(compiler: list[str]) -> str:
-    told = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
-    return (told.stdout.splitlines() or [compiler[0]])[0]
+    printed = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
+    return (printed.stdout.splitlines() or [compiler[0]])[0]
 
 
 def plain_loop(means: NDArray[np.float64], M: int, T: int, eta: float, seed: int) -> float:
-    """The loop that Numba compiles."""
+    """Return the regret of a run; Numba compiles this loop."""
     np.random.seed(seed)
     K = len(means)
     M = min(M, K)
@@ -143,6 +144,6 @@ def plain_loop(means: NDArray[np.float64], M: int, T: int, eta: float, seed: int
 
 @cache
 def numba_loop() -> Loop:
-    """`plain_loop`, compiled at its first call."""
+    """Return `plain_loop`, compiled at its first call."""
     compiled: Any = numba.njit(nogil=True)(plain_loop)
     return lambda means, M, T, eta, seed: float(compiled(means, M, T, eta, seed))

@@ -1,9 +1,8 @@
 """Other packages on UCB1, ten Bernoulli arms, each in its own loop or runner.
 
-They need other versions of what we need, so each has an environment of its own, made when first
-asked for and kept under `build/peers` of the source tree, where their drivers are, too:
-`benchmarks/drivers/run_NAME.py`, run by that environment's Python, prints the times (`job.py` there
-says how).
+They need other versions of our dependencies, so each has an environment of its own, created at its
+first use under `build/peers` of the source tree. That environment's Python runs the package's
+driver, `benchmarks/drivers/run_NAME.py`, which prints the times; `drivers/job.py` describes them.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import handful
 from benchmarks.contest import Job, Row, contest, ours
 from benchmarks.suites import PEERS, Bench
-from handful.errors import SettingError
 
+ROOT = Path(__file__).parents[1]
+"""The source tree, from which drivers are run and under which environments are created."""
 INSTANCE, K = "linear:10", 10
 LEAST_REWARD = 0.7
 """Pulling at random has 0.5 on this instance, UCB1 0.85 in 1,000 pulls."""
@@ -42,7 +41,7 @@ class Peer:
 ALL = (
     Peer("pymab", ("pymab>=2,<3",), 10**6),
     Peer("river", ("river>=0.21", "gymnasium"), 10**6),
-    # Slow enough that a tenth of the pulls tells the time of one.
+    # Slow enough that a tenth of the pulls is enough for the time of one.
     Peer("MABWiser", ("mabwiser>=2.7",), 10**5),
     Peer("SMPyBandits", ("SMPyBandits>=0.9.7", "numpy<1.24", "scipy<1.11"), 10**5),
 )
@@ -52,20 +51,8 @@ class PeerError(Exception):
     """A peer that cannot be installed or run; the message says why. Caught in `run`."""
 
 
-def source_tree() -> Path:
-    """Where the drivers are: the clone that handful is installed from."""
-    root = Path(handful.__file__).parents[2]
-    if not (root / "benchmarks" / "drivers").is_dir():
-        raise SettingError(
-            "the suite 'peers' runs scripts that are in the source tree, not in the installed "
-            "package: clone the repository and call `make bench` there"
-        )
-    return root
-
-
 def run(bench: Bench) -> None:
-    """Every peer, and handful before each of them; the best of handful's turns counts."""
-    root = source_tree()
+    """Measure every peer, and handful before each of them; handful's best turn counts."""
     job = Job(PEERS, "ucb1", INSTANCE, K, bench.sizes.horizon)
     own: list[Row] = []
     others: list[Row] = []
@@ -73,57 +60,56 @@ def run(bench: Bench) -> None:
         bench.show(bench.done, f"peers: {peer.name} (installed into build/peers when first run)")
         own += contest([ours(job, bench.sizes.runs)], bench.sizes.rounds, bench.sizes.enough)
         try:
-            others += _rows(peer, root, max(1000, int(peer.pulls * bench.sizes.peer_pulls)))
+            others += _rows(peer, max(1000, int(peer.pulls * bench.sizes.peer_pulls)))
         except PeerError as error:
             bench.left_out.append(f"{peer.name} {error}")
     bench.rows += [min(own, key=lambda row: row.seconds), *others]
     bench.done += 1
 
 
-def _rows(peer: Peer, root: Path, pulls: int) -> list[Row]:
+def _rows(peer: Peer, pulls: int) -> list[Row]:
     plain = peer.name.lower()
-    python = installed(peer, root / "build" / "peers" / plain)
-    driver = root / "benchmarks" / "drivers" / f"run_{plain}.py"
-    printed = _said(
-        [str(python), str(driver), str(pulls)], "did not run", {**os.environ, **_ONE_THREAD}
-    )
-    told: dict[str, Any] = json.loads(printed.splitlines()[-1])
-    for way in told["ways"]:
+    python = installed(peer, ROOT / "build" / "peers" / plain)
+    driver = [str(python), "-m", f"benchmarks.drivers.run_{plain}", str(pulls)]
+    printed = _output(driver, "did not run", {**os.environ, **_ONE_THREAD})
+    shown: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    for way in shown["ways"]:
         if (mean := way["mean_reward"]) < LEAST_REWARD:
             raise PeerError(f"did not do the job: its {way['way']} has a mean reward of {mean:.2f}")
     job = Job(PEERS, "ucb1", INSTANCE, K, pulls)
     return [
         Row(
-            job, f"{peer.name} {told['version']}", way["way"], 1, 1, way["seconds"], way["pulls"],
+            job, f"{peer.name} {shown['version']}", way["way"], 1, 1, way["seconds"], way["pulls"],
             way["documented"],
         )
-        for way in told["ways"]
+        for way in shown["ways"]
     ]  # fmt: skip
 
 
 def installed(peer: Peer, folder: Path) -> Path:
-    """The Python of the peer's environment, which is made unless it is there."""
+    """Return the Python of the peer's environment, which is created unless it exists."""
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    kept = folder / "installed.txt"
+    record = folder / "installed.txt"
     wanted = "\n".join(peer.requirements)
-    if not kept.is_file() or kept.read_text() != wanted:
-        _said([sys.executable, "-m", "venv", "--clear", str(folder)], "has no environment")
+    if not record.is_file() or record.read_text() != wanted:
+        _output([sys.executable, "-m", "venv", "--clear", str(folder)], "has no environment")
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _said([*pip, *peer.requirements], "could not be installed")
-        kept.write_text(wanted)
+        _output([*pip, *peer.requirements], "could not be installed")
+        record.write_text(wanted)
     return python
 
 
-def _said(command: list[str], failure: str, environment: dict[str, str] | None = None) -> str:
-    """What a command printed, or a `PeerError` with the line that tells why it failed."""
+def _output(command: list[str], failure: str, environment: dict[str, str] | None = None) -> str:
+    """Return what a command printed, or raise a `PeerError` with the line that says why."""
     try:
         ran = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=_HOUR, env=environment
-        )
+            command, capture_output=True, text=True, check=False, timeout=_HOUR, env=environment,
+            cwd=ROOT,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise PeerError(f"{failure}: no end within an hour") from None
     if ran.returncode:
-        lines = ran.stderr.strip().splitlines() or ["it said nothing"]
+        lines = ran.stderr.strip().splitlines() or ["it printed nothing"]
         errors = [line for line in lines if line.startswith("ERROR")]
         raise PeerError(f"{failure}: {(errors or lines)[-1]}")
     return ran.stdout

@@ -1,4 +1,4 @@
-"""What came out, as data: the rows, the goals, what was left out, and where it was measured."""
+"""The results as data: rows, goals, what was left out, and the machine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Report:
     machine: dict[str, Any]
 
     def ratio(self, row: Row) -> float | None:
-        """The row's time of a pull to that of UCB-M or UCB1 in handful, on the same job."""
+        """Return the time of a pull relative to UCB-M or UCB1 in handful, on the same job."""
         base = row.job.policy if row.job.policy in ("ucb-m", "ucb1") else "ucb-m"
         own = [
             other.ns_per_pull
@@ -61,12 +61,10 @@ class Report:
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The suites that are asked for, each once, or an error that names the nearest."""
+    """Return the suites asked for, each once, or raise an error that names the nearest one."""
     for name in names:
         if name not in _SUITES:
             raise UnknownNameError("suite", name, _SUITES)
-    if "peers" in names:
-        peers.source_tree()
     return tuple(dict.fromkeys(names)) or suites.DEFAULT
 
 
@@ -77,6 +75,8 @@ def measure(names: Sequence[str], sizes: Sizes, show: Callable[[float, str], Non
         bench.build_c_loop()
     for name in names:
         _SUITES[name](bench)
+    if not figure.panels(bench.rows):
+        bench.left_out.append("the figure, since there is nothing to compare handful with")
     compiler = None
     if bench.c_loop is not None:
         compiler = {"version": bench.c_loop.compiler, "command": bench.c_loop.command}
@@ -86,10 +86,12 @@ def measure(names: Sequence[str], sizes: Sizes, show: Callable[[float, str], Non
 
 
 def write(report: Report, folder: Path) -> list[Path]:
-    """The JSON and the figure."""
+    """Write the JSON, and the figure if there is anything to draw; return what a user opens."""
     data = folder / f"{NAME}.json"
     data.write_text(json.dumps(report.to_dict(), indent=1) + "\n")
     drawn = figure.draw(report)
+    if drawn is None:
+        return [data]
     pictures = [folder / f"{NAME}.svg", folder / f"{NAME}.png"]
     for path in pictures:
         save(drawn, str(path))
@@ -115,10 +117,10 @@ def _machine() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """The processor's name where the system tells it, or its kind."""
+    """Return the processor's name if the system provides it, or its architecture."""
     try:
-        told = Path("/proc/cpuinfo").read_text()
+        text = Path("/proc/cpuinfo").read_text()
     except OSError:
-        told = ""
-    names = [line.partition(":")[2] for line in told.splitlines() if line.startswith("model name")]
+        text = ""
+    names = [line.partition(":")[2] for line in text.splitlines() if line.startswith("model name")]
     return (names or [platform.processor() or platform.machine()])[0].strip()

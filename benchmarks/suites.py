@@ -1,4 +1,4 @@
-"""Which jobs are measured.
+"""The jobs that are measured.
 
 textbook   UCB-M on linear:100 at M = 2, 10, 50 and UCB1, beside the loops; other rules beside UCB-M
 growth     the time of a run as T, M and K grow
@@ -15,8 +15,8 @@ from benchmarks.loops import CLoop, Loop, NoCompilerError, build_c_loop, numba_l
 
 TEXTBOOK = "textbook"
 BY_HORIZON, BY_MEMORY, BY_ARMS = "growth by T", "growth by M", "growth by K"
+GROWTH = (BY_HORIZON, BY_MEMORY, BY_ARMS)
 PEERS = "peers"
-SUITES = ("textbook", "growth", "peers")
 DEFAULT = ("textbook", "growth")
 
 C, NUMBA = "C loop", "Numba loop"
@@ -49,8 +49,8 @@ class Sizes:
 
     def up_to(self, horizon: int) -> Sizes:
         """The same with no longer horizon in the growth by T."""
-        kept = tuple(each for each in self.horizons if each <= horizon)
-        return replace(self, horizons=kept or (horizon,))
+        horizons = tuple(each for each in self.horizons if each <= horizon)
+        return replace(self, horizons=horizons or (horizon,))
 
 
 QUICK = Sizes(
@@ -62,7 +62,7 @@ QUICK = Sizes(
 
 @dataclass
 class Bench:
-    """A run of some suites: the sizes, the loops that there are, and what came out so far."""
+    """A run of some suites: the sizes, the loops available, and the results so far."""
 
     sizes: Sizes
     show: Callable[[float, str], None]
@@ -73,14 +73,14 @@ class Bench:
     done: int = 0
 
     def build_c_loop(self) -> None:
-        """Once, before suites that use it; where it cannot be done, that is told."""
+        """Build the C loop, before the suites that use it; if that fails, record why."""
         try:
             self.c_loop = build_c_loop()
         except NoCompilerError as error:
             self.left_out.append(f"{C}: {error}")
 
     def contest(self, contestants: Sequence[Contestant]) -> list[Row]:
-        """Let them take turns and keep what came out."""
+        """Let the contestants take turns, and add their rows."""
         if not contestants:
             return []
         job = contestants[0].job
@@ -90,14 +90,14 @@ class Bench:
         return rows
 
     def in_c(self, job: Job, runs: int) -> list[Contestant]:
-        """The C loop, where there is one and the arms fit."""
+        """Return the C loop, if there is one and the arms fit."""
         if self.c_loop is None or job.n_arms > MOST_STORED:
             return []
         return [theirs(job, max(1, runs // 16), C, self.c_loop.command, self.c_loop.run)]
 
 
 def contests(suites: Sequence[str], sizes: Sizes) -> int:
-    """How many contests these suites hold, for a progress bar; peers count as one."""
+    """Return the number of contests in these suites, for a progress bar; peers count as one."""
     counts = {
         "textbook": len(sizes.memories) + 2,
         "growth": len(sizes.horizons) * 2 + len(sizes.growing_memories) + len(MANY_ARMS),
@@ -107,7 +107,7 @@ def contests(suites: Sequence[str], sizes: Sizes) -> int:
 
 
 def textbook(bench: Bench) -> None:
-    """UCB-M and UCB1 beside the loops; the other rules beside UCB-M."""
+    """Measure UCB-M and UCB1 beside the loops, and the other rules beside UCB-M."""
     sizes = bench.sizes
     loop: Loop = numba_loop()
 
@@ -133,7 +133,7 @@ Line = tuple[str, Callable[[int], Job]]
 
 
 def growth(bench: Bench) -> None:
-    """The time of a run as T, M and K grow, in handful and in the C loop."""
+    """Measure the time of a run as T, M and K grow, in handful and in the C loop."""
     sizes = bench.sizes
 
     def by_horizon(policy: str, memory: int) -> Callable[[int], Job]:
@@ -160,7 +160,7 @@ def growth(bench: Bench) -> None:
 
 
 def _grow(bench: Bench, symbol: str, sizes: Sequence[int], lines: Sequence[Line]) -> None:
-    """The lines at each size in turn; one whose next point would take too long ends."""
+    """Measure the lines at each size in turn; one whose next point would take too long ends."""
     runs, patience = bench.sizes.growing_runs, bench.sizes.patience
     going: dict[Line, list[float]] = {line: [] for line in lines}
     for size in sizes:
@@ -183,7 +183,7 @@ def _grow(bench: Bench, symbol: str, sizes: Sequence[int], lines: Sequence[Line]
 
 
 def _next(seconds: Sequence[float]) -> float:
-    """How long the next point will take, if it grows as the last two did."""
+    """Return the seconds that the next point will take, if it grows as the last two did."""
     if len(seconds) < 2:
         return 0.0
     before, last = seconds[-2:]

@@ -1,8 +1,54 @@
-"""For all tests: Hypothesis takes the same examples every time, and none is timed."""
+"""For all tests: fixed Hypothesis examples, and the markers that `make test-fast` selects by.
+
+`selection.py` lists the tests that run compiled kernels, open a browser or take seconds. A test
+that compiles a kernel and is not listed fails here, so that the fast selection stays fast. Listed
+tests run last: until then no kernel is compiled in this process, and an unlisted one is noticed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Any
+
+import pytest
 from hypothesis import settings
+from numba.core.dispatcher import Dispatcher
+
+from tests.selection import COMPILES, markers
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
+
+_running: list[pytest.Item] = []
+_compile = Dispatcher.compile
+
+
+def _guarded_compile(self: Any, signature: Any) -> Any:
+    if _running and not _running[-1].get_closest_marker(COMPILES):
+        pytest.fail(
+            f"{_running[-1].nodeid} runs a compiled kernel: add it to {COMPILES!r} in "
+            "tests/selection.py, so that `make test-fast` leaves it out",
+            pytrace=False,
+        )
+    return _compile(self, signature)
+
+
+pytest.MonkeyPatch().setattr(Dispatcher, "compile", _guarded_compile)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the listed tests, and move those that compile kernels to the end."""
+    for item in items:
+        for name in markers(item.nodeid):
+            item.add_marker(name)
+    items.sort(key=lambda item: item.get_closest_marker(COMPILES) is not None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Remember which test is running, from its set-up to its end."""
+    _running.append(item)
+    try:
+        return (yield)
+    finally:
+        _running.pop()

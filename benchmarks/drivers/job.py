@@ -1,15 +1,15 @@
 """What every driver shares: the job, the clock, and the line that is printed.
 
-The job is UCB1 on ten Bernoulli arms, means 0.99 down to 0.01. A driver is run by the Python of an
-environment of its own, with the number of pulls, and may not use handful or anything but the
-standard library beside its peer:
+The job is UCB1 on ten Bernoulli arms with means from 0.99 down to 0.01. A driver is run from the
+root of the source tree, by the Python of an environment of its own, with the number of pulls. It
+may import the standard library and its package, but not handful:
 
-    python benchmarks/peers/run_river.py 100000
+    build/peers/river/bin/python -m benchmarks.drivers.run_river 100000
 
-It prints a JSON object: the peer's `version`, and `ways`, one entry for each way that the peer has
-of doing the job: `way`, `pulls`, `seconds` (of the job alone), `mean_reward`, which tells whether
-the job was done at all (UCB1 comes to 0.985 in 10^5 pulls), and `documented`: whether the peer's
-users are shown this way.
+It prints a JSON object: the package's `version`, and `ways`, one entry for each way in which the
+package can do the job: `way`, `pulls`, `seconds` (of the job alone), `mean_reward`, which shows
+whether the job was done at all (UCB1 reaches 0.985 in 10^5 pulls), and `documented`: whether the
+package's documentation shows this way.
 """
 
 from __future__ import annotations

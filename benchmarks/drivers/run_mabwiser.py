@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from job import MEANS, K, report
 from mabwiser.mab import MAB, LearningPolicy
+
+from benchmarks.drivers.job import MEANS, K, report
 
 
 def loop(pulls: int) -> float:

@@ -1,16 +1,17 @@
 """pymab 2: its experiment runner, whose loop is written in Rust, and a loop in Python of its calls.
 
 Nearly all of the runner's time goes into checking its result, value by value, in Python. The loop
-in Rust can be called without that only through a module that is private; its time is told beside.
+in Rust can be called without that only through a private module; its time is reported as well.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from job import MEANS, K, report
 from pymab import BanditEnvironment, BernoulliReward, Experiment, ExperimentConfig
 from pymab._backend import run_native_experiment
 from pymab.policies import UCBPolicy
+
+from benchmarks.drivers.job import MEANS, K, report
 
 
 def environment() -> BanditEnvironment:

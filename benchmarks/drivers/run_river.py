@@ -6,8 +6,9 @@ import random
 from typing import Any
 
 import gymnasium as gym
-from job import MEANS, K, report
 from river import bandit
+
+from benchmarks.drivers.job import MEANS, K, report
 
 
 class Bernoulli:

@@ -10,10 +10,11 @@ from typing import Any
 os.environ["MPLBACKEND"] = "agg"
 
 with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
-    from job import MEANS, K, report
     from SMPyBandits.Arms import Bernoulli
     from SMPyBandits.Environment import MAB, Evaluator
     from SMPyBandits.Policies import UCB
+
+    from benchmarks.drivers.job import MEANS, K, report
 
 
 def evaluated(pulls: int, cache_rewards: bool) -> float:

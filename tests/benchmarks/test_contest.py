@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
+from benchmarks import suites
 from benchmarks.contest import OURS, Contestant, Job, Row, contest
 from benchmarks.goals import judged
 from benchmarks.suites import (
@@ -22,8 +24,6 @@ from benchmarks.suites import (
     growth,
     textbook,
 )
-
-from benchmarks import suites
 
 JOB = Job(TEXTBOOK, "ucb-m", LINEAR, 2, 1000)
 MILLION = 10**6

@@ -7,12 +7,12 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from benchmarks.contest import means_of
-from benchmarks.loops import Loop, NoCompilerError, build_c_loop, find_compiler, numba_loop
 from numpy.typing import NDArray
 
 import handful
 from benchmarks import loops
+from benchmarks.contest import means_of
+from benchmarks.loops import Loop, NoCompilerError, build_c_loop, find_compiler, numba_loop
 
 RUNS, T = 2000, 2000
 Z = 4.5

@@ -7,17 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from benchmarks import peers
 from benchmarks.contest import OURS
 from benchmarks.peers import Peer, PeerError
 from benchmarks.suites import QUICK, Bench
-
-import handful
-from benchmarks import peers
-from handful.errors import SettingError
 from tests.pages import ROOT
 
 DRIVER = """
-from job import report
+from benchmarks.drivers.job import report
 report("numpy", {"loop": lambda pulls: 0.9 * pulls}, {"core": lambda pulls: 0.8 * pulls})
 """
 
@@ -26,11 +24,13 @@ report("numpy", {"loop": lambda pulls: 0.9 * pulls}, {"core": lambda pulls: 0.8 
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "benchmarks" / "drivers"
     folder.mkdir(parents=True)
-    shutil.copy(ROOT / "benchmarks" / "drivers" / "job.py", folder)
+    (tmp_path / "benchmarks" / "__init__.py").touch()
+    for name in ("__init__.py", "job.py"):
+        shutil.copy(ROOT / "benchmarks" / "drivers" / name, folder)
     (folder / "run_good.py").write_text(DRIVER)
     (folder / "run_idle.py").write_text(DRIVER.replace("0.8", "0.5"))
     (folder / "run_broken.py").write_text("import no_such_package")
-    monkeypatch.setattr(peers, "source_tree", lambda: tmp_path)
+    monkeypatch.setattr(peers, "ROOT", tmp_path)
     monkeypatch.setattr(peers, "installed", lambda peer, folder: Path(sys.executable))
     return tmp_path
 
@@ -56,7 +56,7 @@ def test_a_driver_tells_its_times_and_one_that_fails_is_told_of(
 def test_a_package_that_cannot_be_installed_is_told_of_with_the_line_that_says_why() -> None:
     code = "import sys; sys.exit('some lines\\nERROR: No matching distribution\\nhint: none')"
     with pytest.raises(PeerError, match="could not be installed: ERROR: No matching"):
-        peers._said([sys.executable, "-c", code], "could not be installed")
+        peers._output([sys.executable, "-c", code], "could not be installed")
 
 
 def test_an_environment_is_made_once_and_again_when_it_should_hold_something_else(
@@ -64,12 +64,12 @@ def test_an_environment_is_made_once_and_again_when_it_should_hold_something_els
 ) -> None:
     commands: list[list[str]] = []
 
-    def said(command: list[str], failure: str) -> str:
+    def output(command: list[str], failure: str) -> str:
         commands.append(command)
         tmp_path.joinpath("a").mkdir(exist_ok=True)
         return ""
 
-    monkeypatch.setattr(peers, "_said", said)
+    monkeypatch.setattr(peers, "_output", output)
     for requirements in (("one",), ("one",), ("one", "two<3")):
         peers.installed(Peer("a", requirements, 1), tmp_path / "a")
     assert [command[-1] for command in commands if "pip" in command] == ["one", "two<3"]
@@ -79,11 +79,3 @@ def test_an_environment_is_made_once_and_again_when_it_should_hold_something_els
 def test_every_peer_has_a_driver() -> None:
     for peer in peers.ALL:
         assert (ROOT / "benchmarks" / "drivers" / f"run_{peer.name.lower()}.py").is_file()
-
-
-def test_without_the_source_tree_there_is_a_clear_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(handful, "__file__", str(tmp_path / "src" / "handful" / "x.py"))
-    with pytest.raises(SettingError, match="in the source tree"):
-        peers.source_tree()

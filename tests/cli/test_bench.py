@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import handful
 from benchmarks import loops
 from tests.cli.test_cli import call
 from tests.pages import ROOT
@@ -61,3 +65,28 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(
     assert result.exit_code == 2
     assert said in result.output
     assert not list(tmp_path.iterdir())
+
+
+def test_it_runs_from_any_folder_with_the_benchmarks_of_the_source_tree(tmp_path: Path) -> None:
+    # Another package of that name, in the folder or on the path, is not taken.
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "__init__.py").write_text("raise SystemExit('another package')")
+    ran = subprocess.run(
+        [sys.executable, "-c", "from handful.cli import main; main()", "bench", "textbok"],
+        capture_output=True, text=True, cwd=tmp_path, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert "there is no suite 'textbok'" in ran.stderr
+
+
+def test_without_the_source_tree_it_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "lib" / "site-packages" / "handful"
+    monkeypatch.setattr(handful, "__file__", str(package / "__init__.py"))
+    result = call("bench", "--quick", "--out", str(tmp_path / "new"))
+    assert result.exit_code == 2
+    assert str(package.parent) in result.output
+    assert "clone the repository and run `make bench`" in result.output
+    assert not (tmp_path / "new").exists()

@@ -366,7 +366,7 @@ def read_parquet(path: str | os.PathLike[str]) -> list[Result]:
     try:
         results = _results(frame, json.loads(metadata[_METADATA]))
         whole = [_digest(result) for result in results] == json.loads(metadata[_DIGESTS])
-    except (ValueError, LookupError, TypeError, pl.exceptions.PolarsError) as error:
+    except (AttributeError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError) as error:
         raise SettingError(f"{file} is damaged, or not of this version: {error}") from None
     if not whole:
         raise SettingError(f"{file} is damaged: its numbers are not those that were written")

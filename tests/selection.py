@@ -1,0 +1,61 @@
+"""Which tests `make test-fast` leaves out, and why.
+
+A line is the beginning of a test's id as pytest prints it: a folder, a file or a test. A test that
+runs a compiled kernel without being listed fails (`conftest.py`); the other lists are by hand.
+"""
+
+from __future__ import annotations
+
+COMPILES = "compiles"
+BROWSER = "browser"
+SLOW = "slow"
+
+LISTED: dict[str, tuple[str, ...]] = {
+    # Runs a compiled kernel, in this process or in another one.
+    COMPILES: (
+        "src/handful/plots/panels.py",  # its example simulates
+        "tests/benchmarks/test_loops.py",
+        "tests/benchmarks/test_peers.py::test_a_driver",
+        "tests/cli/test_bench.py::test_it_writes",
+        "tests/cli/test_bench.py::test_without_a_compiler",
+        "tests/cli/test_cli.py",
+        "tests/cli/test_plot.py",
+        "tests/instances/test_reservoirs.py::test_quantile_regret",
+        "tests/plots/",
+        "tests/policies/test_air.py::test_the_engines",
+        "tests/policies/test_automaton.py::test_the_engines",
+        "tests/policies/test_constant_space.py::test_the_engines",
+        "tests/policies/test_constant_space.py::test_the_paper_s_policies",
+        "tests/policies/test_cover.py::test_the_engines",
+        "tests/policies/test_cover.py::test_the_share_of_pulls",
+        "tests/policies/test_pekoz.py::test_more_looks",
+        "tests/policies/test_pekoz.py::test_the_engines",
+        "tests/policies/test_race.py::test_one_good_arm",
+        "tests/policies/test_race.py::test_the_luckiest",
+        "tests/policies/test_runs.py::test_regret_of",
+        "tests/policies/test_tabulated.py::test_the_engines",
+        "tests/policies/test_tabulated.py::test_the_regret",
+        "tests/rules/test_steadiness.py::test_a_steady_rule",
+        "tests/rules/test_thompson.py::test_an_arm_is_picked",
+        "tests/simulation/",
+        "tests/studies/",
+        "tests/test_docs.py::test_a_page_does",
+        "tests/test_readme.py::test_its_handful",
+        "tests/test_readme.py::test_its_python",
+    ),
+    BROWSER: ("tests/studies/paper/test_report.py",),
+    # Takes seconds in plain Python.
+    SLOW: (
+        "tests/core/test_shuffle.py::test_all_orders",
+        "tests/core/test_shuffle.py::test_any_number",
+        "tests/core/test_shuffle.py::test_too_few_rounds",
+        "tests/policies/test_air.py::test_it_makes_the_choices",
+        "tests/policies/test_endless.py::test_the_memory_bound",
+        "tests/policies/test_race.py::test_it_makes_the_choices",
+    ),
+}
+
+
+def markers(nodeid: str) -> list[str]:
+    """Return the markers of a test by its id."""
+    return [name for name, starts in LISTED.items() if nodeid.startswith(starts)]

@@ -1,0 +1,191 @@
+"""What is built, declared and listed: the sdist, the wheel, versions, workflows, test markers."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import handful
+from tests.pages import ROOT
+from tests.selection import LISTED
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+FOLDERS = [".ci", ".github", "benchmarks", "docs", "src", "stubs", "tests"]
+"""Every file in them is part of the sdist, and so is every file at the root."""
+
+
+def run(*command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, check=False,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, unpacked, and the wheel that is built from it, unpacked."""
+    folder = tmp_path_factory.mktemp("dist")
+    made = run(
+        sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), folder=ROOT
+    )
+    assert made.returncode == 0, made.stderr
+    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+        archive.extractall(folder, filter="data")
+    next(folder.glob("handful-*/")).rename(folder / "sdist")
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+        wheel.extractall(folder / "wheel")
+    return folder
+
+
+def files_in(folder: Path) -> set[str]:
+    """The paths of all files in a folder, without those that running it leaves behind."""
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and not {"__pycache__", ".hypothesis"} & set(path.parts)
+    }
+
+
+def test_the_sdist_is_the_source_tree(built: Path) -> None:
+    inside = files_in(built / "sdist")
+    for name in FOLDERS:
+        missing = {f"{name}/{file}" for file in files_in(ROOT / name)} - inside
+        assert not missing, missing
+    needed = {
+        "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md",
+        "RELEASING.md", "constraints-lowest.txt", "constraints.txt", "pyproject.toml",
+        ".gitignore", ".pre-commit-config.yaml",
+    }  # fmt: skip
+    assert needed <= inside
+    expected = {*FOLDERS, *needed, "PKG-INFO"}
+    assert {path.partition("/")[0] for path in inside} == expected
+
+
+def test_the_tests_of_the_sdist_can_be_collected(built: Path) -> None:
+    listed = run(
+        sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider",
+        folder=built / "sdist", PYTHONPATH=str(built / "sdist" / "src"),
+    )  # fmt: skip
+    assert listed.returncode == 0, listed.stdout[-2000:]
+
+
+def test_the_wheel_is_the_package_alone(built: Path) -> None:
+    inside = files_in(built / "wheel")
+    package = {path for path in inside if path.startswith("handful/")}
+    assert package == {f"handful/{file}" for file in files_in(ROOT / "src" / "handful")}
+    info = f"handful-{handful.__version__}.dist-info/"
+    assert all(path.startswith(info) for path in inside - package)
+    assert f"{info}licenses/LICENSE" in inside
+
+
+def test_the_bench_of_a_wheel_says_what_to_do(built: Path, tmp_path: Path) -> None:
+    program = "from handful.cli import main; main()"
+    wheel = str(built / "wheel")
+    ran = run(sys.executable, "-c", program, "bench", folder=tmp_path, PYTHONPATH=wheel)
+    assert ran.returncode == 2, ran.stderr
+    assert "clone the repository and run `make bench`" in " ".join(ran.stderr.split())
+    assert not list(tmp_path.iterdir())
+    shown = run(sys.executable, "-c", program, "bench", "--help", folder=tmp_path, PYTHONPATH=wheel)
+    assert shown.returncode == 0, shown.stderr
+
+
+def pins(name: str) -> dict[str, str]:
+    """The versions of a constraints file by the names of packages, in lower case."""
+    lines = [line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
+    return {
+        package.lower(): version
+        for package, _, version in (line.partition("==") for line in lines if line)
+    }
+
+
+def declared(*extras: str) -> dict[str, str]:
+    """The lowest versions that pyproject.toml declares."""
+    found = {}
+    for extra in extras:
+        for requirement in PROJECT["project"]["optional-dependencies"][extra]:
+            match = re.fullmatch(r"([\w-]+)>=([\d.]+)(,.*)?", requirement)
+            assert match, requirement
+            found[match[1]] = match[2]
+    return found
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A version as numbers, without zeros at its end: 2.0 is 2.0.0."""
+    parts = [int(part) for part in version.split(".")]
+    while parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)
+
+
+def test_the_lowest_versions_tested_are_those_declared() -> None:
+    lowest = pins("constraints-lowest.txt")
+    for name, version in declared("sim", "pandas").items():
+        assert numbers(lowest[name]) == numbers(version), name
+
+
+def test_every_package_declared_has_a_tested_version() -> None:
+    tested = {name.replace("_", "-"): version for name, version in pins("constraints.txt").items()}
+    for name, version in declared("sim", "pandas", "dev").items():
+        assert numbers(tested[name]) >= numbers(version), name
+
+
+def test_every_python_is_declared_and_in_the_workflows() -> None:
+    prefix = "Programming Language :: Python :: "
+    classified = [line.removeprefix(prefix) for line in PROJECT["project"]["classifiers"]]
+    assert [version for version in classified if version.startswith("3.")] == PYTHONS
+    assert PROJECT["project"]["requires-python"] == f">={PYTHONS[0]}"
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    matrices = re.findall(r"python: \[(.*)\]", workflow)
+    assert [re.findall(r'"(.*?)"', matrix) for matrix in matrices] == [PYTHONS] * 2
+
+
+def test_the_citation_has_the_version() -> None:
+    assert f"\nversion: {handful.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_help_lists_every_target_of_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^([a-z][a-z-]*):", makefile, flags=re.MULTILINE)
+    phony = re.search(r"^\.PHONY:((?:.*\\\n)*.*)$", makefile, flags=re.MULTILINE)
+    assert phony
+    assert sorted(phony[1].replace("\\", "").split()) == sorted(targets)
+    shown = run("make", "--silent", "help", folder=ROOT).stdout
+    assert sorted(re.findall(r"^make ([a-z-]+) ", shown, flags=re.MULTILINE)) == sorted(targets)
+
+
+@pytest.mark.parametrize(
+    "start", [start for starts in LISTED.values() for start in starts], ids=str
+)
+def test_a_listed_test_exists(start: str) -> None:
+    file, _, name = start.partition("::")
+    path = ROOT / file
+    assert path.is_dir() if file.endswith("/") else path.is_file()
+    if name:
+        assert f"\ndef {name}" in path.read_text()
+
+
+def test_a_test_that_compiles_a_kernel_and_is_not_listed_fails(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    for name in ("__init__.py", "conftest.py", "selection.py"):
+        (tmp_path / "tests" / name).write_text((ROOT / "tests" / name).read_text())
+    code = "import numba\n\ndef test_it():\n    assert numba.njit(lambda x: x + 1)(1) == 2\n"
+    (tmp_path / "tests" / "test_new.py").write_text(code)
+    (tmp_path / "tests" / "plots").mkdir()
+    (tmp_path / "tests" / "plots" / "test_new.py").write_text(code)
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    ran = run(
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests",
+        folder=tmp_path,
+    )  # fmt: skip
+    assert "1 failed, 1 passed" in ran.stdout, ran.stdout
+    assert "tests/test_new.py::test_it runs a compiled kernel: add it to 'compiles'" in ran.stdout
