@@ -236,7 +236,10 @@ class Policy:
         with self._lock:
             state = self._state
             if state.pending == NO_SLOT:
-                slot = self._next_slot()
+                slot = self._next_with_care() if self._careful else self._propose(state, self._p)
+                if slot < 0:
+                    self._refuse_scores()
+                state = self._state
                 self._pending_label = self._label(state.arm[slot])
                 state.clock += 1
                 state.pending = slot
@@ -263,15 +266,13 @@ class Policy:
             self._observe(state, slot, value, self._p)
 
     def _next_slot(self) -> int:
-        """Ask the policy for a slot; where the arms end, leave everything as it was."""
-        if self._careful:
-            return self._next_slot_with_care()
-        slot = self._propose(self._state, self._p)
+        slot = self._next_with_care() if self._careful else self._propose(self._state, self._p)
         if slot < 0:
             self._refuse_scores()
         return slot
 
-    def _next_slot_with_care(self) -> int:
+    def _next_with_care(self) -> int:
+        """Ask the policy for a slot; where the arms end, leave everything as it was."""
         if self.clairvoyant and self._mean_of is None:
             raise SettingError(
                 f"{self.name} depends on the true means of arms, which only a simulator knows: it "
@@ -281,7 +282,7 @@ class Policy:
         slot = self._propose(self._state, self._p)
         if slot < 0:
             self._state = before
-            self._refuse_scores()
+            return slot
         state = self._state
         try:
             for arm in state.arm[: state.held]:

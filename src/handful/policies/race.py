@@ -173,16 +173,13 @@ def challenge(state: RaceState, slot: int, c: float, p: RaceParameters) -> None:
     state.margin = state.level / math.log(max(2.0, longest))
 
 
-def verdict(state: RaceState, p: RaceParameters) -> int:
-    """Return how the duel stands."""
-    incumbent, challenger = state.incumbent, state.challenger
-    n0, n1 = state.pulls[incumbent], state.pulls[challenger]
-    m0, m1 = state.sums[incumbent] / n0, state.sums[challenger] / n1
+def verdict(n0: int, m0: float, n1: int, m1: float, state: RaceState, constants: Constants) -> int:
+    """Return how a duel stands."""
     evidence = n1 * kl(m1, m0)
     if m1 > m0 + AHEAD:
-        won = n1 > n0 or evidence > p.constants.win * math.log(state.clock)
+        won = n1 > n0 or evidence > constants.win * math.log(state.clock)
         return WON if won else GOES_ON
-    evidence *= n0 / (n0 + p.constants.doubt * n1)
+    evidence *= n0 / (n0 + constants.doubt * n1)
     return LOST if evidence + state.margin * math.log(n1) > state.level else GOES_ON
 
 
@@ -280,13 +277,13 @@ class Race(RetainingPolicy):
     @staticmethod
     def propose(state: RaceState, p: RaceParameters) -> int:
         """Return the slot in hand; with room for all arms, the choice of IMED."""
-        if all_fit(p):
-            if state.tried < p.K:
-                return bring_up(state, state.tried, p, True) if state.clock > 0 else 0
-            return _imed(state, state.rewards, 0, 1.0)
         if state.up_next:
             state.up_next = 0
             state.hand = bring_up(state, state.hand, p, False)
+        elif p.M >= p.K:
+            if state.tried < p.K:
+                return bring_up(state, state.tried, p, True) if state.clock > 0 else 0
+            return _imed(state, state.rewards, 0, 1.0)
         return state.hand
 
     @staticmethod
@@ -306,16 +303,19 @@ class Race(RetainingPolicy):
                 c = p.constants.first if state.tried <= p.K else p.constants.later
             challenge(state, slot, c, p)
             state.came_up = 1
-        duel = state.challenger != state.incumbent
+        incumbent, challenger = state.incumbent, state.challenger
+        duel = challenger != incumbent
         if duel:
-            if slot == state.challenger and state.came_up:
-                state.cost += state.sums[state.incumbent] / state.pulls[state.incumbent] - reward
-            ends = verdict(state, p)
+            n0, n1 = state.pulls[incumbent], state.pulls[challenger]
+            m0, m1 = state.sums[incumbent] / n0, state.sums[challenger] / n1
+            if slot == challenger and state.came_up:
+                state.cost += m0 - reward
+            ends = verdict(n0, m0, n1, m1, state, p.constants)
             if ends == GOES_ON:
-                take_turns(state)
+                state.hand = challenger if n1 <= n0 else incumbent
                 return
             if ends == WON:
-                state.incumbent = state.challenger
+                state.incumbent = challenger
             state.challenger = state.incumbent
         if duel or came:
             rank(state)
