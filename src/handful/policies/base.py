@@ -127,6 +127,7 @@ class Policy:
         rescale: tuple[float, float] | None,
         values: dict[str, float],
     ) -> None:
+        self._acts_as = self.stands_for(memory, arms.n)
         if self.needs_horizon and values["horizon"] != values["horizon"]:
             raise SettingError(f"{self.name} plans for a number of pulls: give horizon=...")
         self._arms = arms
@@ -134,7 +135,8 @@ class Policy:
         self._values = values
         ends = isinstance(arms, Reservoir) and arms.is_iterator
         self._careful = ends or self.clairvoyant
-        self._p = self.parameters(arms.n, memory, isinstance(arms, Reservoir), values)
+        own = {key: values[key] for key in self._acts_as.settings}
+        self._p = self._acts_as.parameters(arms.n, memory, isinstance(arms, Reservoir), own)
         self._memory = memory
         self._lock = Lock()
         self._pending_label: Any = None
@@ -143,8 +145,8 @@ class Policy:
     def _link(self) -> None:
         """Look up, once, what every decision calls."""
         self._label = self._arms.label_getter()
-        self._propose: Callable[[Any, Any], int] = self.propose
-        self._observe: Callable[[Any, int, float, Any], None] = self.observe
+        self._propose: Callable[[Any, Any], int] = self._acts_as.propose
+        self._observe: Callable[[Any, int, float, Any], None] = self._acts_as.observe
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls) and "title" not in vars(cls):
@@ -155,11 +157,11 @@ class Policy:
             raise SettingError(f"the name {self.name!r} must have from 1 to 20 letters")
 
     def _fresh(self) -> AnyState:
-        state = self.State()
+        state = self._acts_as.State()
         state.capacity = self._memory
         state.key = self._key
         state.rng = generator_from(self._key)
-        self.start(state, self._p)
+        self._acts_as.start(state, self._p)
         return state
 
     # What a subclass defines.
@@ -309,7 +311,7 @@ class Policy:
     def recommend(self) -> Any:
         """Return the arm that the policy recommends, as its label, without exploring."""
         with self._lock:
-            return self._arms.label(self.recommend_arm(self._state, self._p))
+            return self._arms.label(self._acts_as.recommend_arm(self._state, self._p))
 
     def reset(self) -> None:
         """Forget everything and start again as if new, with the same seed."""
@@ -390,10 +392,10 @@ class Policy:
             policy._make(known, memory, rescale, values)
         except SettingError as error:
             raise StateError(f"the saved policy has a setting that cannot be: {error}") from None
-        state = cls.State.unpack(reader.rest, memory, n)
+        state = policy._acts_as.State.unpack(reader.rest, memory, n)
         if state.held == 0:
             raise StateError("the saved memory holds no arm")
-        cls.check(state, policy._p)
+        policy._acts_as.check(state, policy._p)
         policy._state = state
         policy._key = state.key
         policy._mean_of = None
@@ -509,13 +511,15 @@ class Policy:
     def memory_words(self) -> int:
         """The 64-bit words that the whole state takes with every slot in use."""
         free = 0 if self.unbounded else min(self._memory, self.n_arms) - self._state.held
-        return -(-(len(self._bytes(fingerprint=0)) + max(0, free) * slot_size(self.State)) // 8)
+        return -(
+            -(len(self._bytes(fingerprint=0)) + max(0, free) * slot_size(self._acts_as.State)) // 8
+        )
 
     def stats(self) -> Stats:
         """Return what is known of each arm in memory, and totals."""
         with self._lock:
             state = self._state
-            best = self.recommend_arm(state, self._p)
+            best = self._acts_as.recommend_arm(state, self._p)
             return Stats(
                 policy=self._head(),
                 arms=tuple(self._arm_stats(slot, best) for slot in range(state.held)),
@@ -523,7 +527,7 @@ class Policy:
                 rewards=state.rewards,
                 forgotten=state.forgotten,
                 refused=state.refused,
-                place=f"{self._place()}; {self.memory_words} words of state",
+                place=f"{self._acts_as._place(self)}; {self.memory_words} words of state",
             )
 
     def _arm_stats(self, slot: int, best: int) -> ArmStats:

@@ -73,12 +73,11 @@ import math
 from typing import NamedTuple
 
 from handful.core.divergence import kl
-from handful.core.state import Float, Int, Slot, Small, most_pulled
+from handful.core.state import Float, Int, Slot, Small
 from handful.errors import StateError
 from handful.policies.base import Policy
-from handful.policies.hand import FOREVER, HandState, RetainingPolicy, bring_up, check_hand
+from handful.policies.hand import FOREVER, HandState, RetainingPolicy, check_hand
 from handful.policies.unbounded import IMEDPolicy
-from handful.rules import IMED, chooser
 
 AHEAD = 1e-9
 """One mean is above another by more than this; less is rounding."""
@@ -150,16 +149,6 @@ class RaceState(HandState):
     """When the next arm is due."""
 
 
-GOES_ON, LOST, WON = range(3)
-
-_imed = chooser(IMED)
-
-
-def all_fit(p: RaceParameters) -> bool:
-    """Return whether there is room for all arms: then Race is IMED."""
-    return p.M >= p.K
-
-
 def challenge(state: RaceState, slot: int, c: float, p: RaceParameters) -> None:
     """Begin a duel."""
     t0 = state.clock
@@ -173,14 +162,22 @@ def challenge(state: RaceState, slot: int, c: float, p: RaceParameters) -> None:
     state.margin = state.level / math.log(max(2.0, longest))
 
 
-def verdict(n0: int, m0: float, n1: int, m1: float, state: RaceState, constants: Constants) -> int:
-    """Return how a duel stands."""
-    evidence = n1 * kl(m1, m0)
-    if m1 > m0 + AHEAD:
-        won = n1 > n0 or evidence > constants.win * math.log(state.clock)
-        return WON if won else GOES_ON
-    evidence *= n0 / (n0 + constants.doubt * n1)
-    return LOST if evidence + state.margin * math.log(n1) > state.level else GOES_ON
+def meet(state: RaceState, slot: int, p: RaceParameters) -> None:
+    """Begin the duel of an arm that came up and has had its first reward since."""
+    state.seen = state.tried
+    c = p.constants.known
+    if state.pulls[slot] == 1:
+        c = p.constants.first if state.tried <= p.K else p.constants.later
+    challenge(state, slot, c, p)
+    state.came_up = 1
+
+
+def wait(state: RaceState, p: RaceParameters) -> None:
+    """Work out when the next arm is due, after the incumbent has had its share."""
+    t = state.clock
+    share = p.constants.share / max(1, state.held - 1)
+    alone = t + (share * t - state.pulls[state.incumbent]) / (1.0 - share)
+    state.opens = max(alone, due(state.tried, state.cost, p))
 
 
 def take_turns(state: RaceState) -> None:
@@ -275,60 +272,44 @@ class Race(RetainingPolicy):
         return IMEDPolicy if memory >= n_arms else cls
 
     @staticmethod
-    def propose(state: RaceState, p: RaceParameters) -> int:
-        """Return the slot in hand; with room for all arms, the choice of IMED."""
-        if state.up_next:
-            state.up_next = 0
-            state.hand = bring_up(state, state.hand, p, False)
-        elif p.M >= p.K:
-            if state.tried < p.K:
-                return bring_up(state, state.tried, p, True) if state.clock > 0 else 0
-            return _imed(state, state.rewards, 0, 1.0)
-        return state.hand
-
-    @staticmethod
     def observe(state: RaceState, slot: int, reward: float, p: RaceParameters) -> None:
         """Judge the duel that is on; between duels see what comes next."""
-        state.pulls[slot] += 1
-        state.sums[slot] += reward
-        if slot != state.hand or p.M >= p.K:
-            if state.challenger == state.incumbent:
+        pulls, sums = state.pulls, state.sums
+        pulls[slot] += 1
+        sums[slot] += reward
+        incumbent = state.incumbent
+        if slot != state.hand:
+            if state.challenger == incumbent:
                 rank(state)
             return
         came = state.tried > state.seen
         if came:
-            state.seen = state.tried
-            c = p.constants.known
-            if state.pulls[slot] == 1:
-                c = p.constants.first if state.tried <= p.K else p.constants.later
-            challenge(state, slot, c, p)
-            state.came_up = 1
-        incumbent, challenger = state.incumbent, state.challenger
-        duel = challenger != incumbent
-        if duel:
-            n0, n1 = state.pulls[incumbent], state.pulls[challenger]
-            m0, m1 = state.sums[incumbent] / n0, state.sums[challenger] / n1
+            meet(state, slot, p)
+        challenger = state.challenger
+        if challenger != incumbent:
+            n0, n1 = pulls[incumbent], pulls[challenger]
+            m0, m1 = sums[incumbent] / n0, sums[challenger] / n1
             if slot == challenger and state.came_up:
                 state.cost += m0 - reward
-            ends = verdict(n0, m0, n1, m1, state, p.constants)
-            if ends == GOES_ON:
+            evidence = n1 * kl(m1, m0)
+            if m1 > m0 + AHEAD:
+                won = n1 > n0 or evidence > p.constants.win * math.log(state.clock)
+                ends = won
+            else:
+                won = False
+                evidence *= n0 / (n0 + p.constants.doubt * n1)
+                ends = evidence + state.margin * math.log(n1) > state.level
+            if not ends:
                 state.hand = challenger if n1 <= n0 else incumbent
                 return
-            if ends == WON:
+            if won:
                 state.incumbent = challenger
             state.challenger = state.incumbent
-        if duel or came:
+            came = True
+        if came:
             rank(state)
-            t = state.clock
-            share = p.constants.share / max(1, state.held - 1)
-            alone = t + (share * t - state.pulls[state.incumbent]) / (1.0 - share)
-            state.opens = max(alone, due(state.tried, state.cost, p))
+            wait(state, p)
         between_duels(state, p)
-
-    @staticmethod
-    def recommend_arm(state: RaceState, p: RaceParameters) -> int:
-        """Return the incumbent; with room for all arms, the most pulled."""
-        return state.arm[most_pulled(state) if all_fit(p) else state.incumbent]
 
     @staticmethod
     def calm(state: RaceState, slot: int, p: RaceParameters) -> tuple[int, int]:
@@ -347,12 +328,13 @@ class Race(RetainingPolicy):
         return int(max(still, 0.0)), int(left)
 
     @staticmethod
+    def recommend_arm(state: RaceState, p: RaceParameters) -> int:
+        """Return the incumbent."""
+        return state.arm[state.incumbent]
+
+    @staticmethod
     def check(state: RaceState, p: RaceParameters) -> None:
         """Refuse a duel that cannot be."""
-        if all_fit(p):
-            if state.held > p.K or state.held != state.tried:
-                raise StateError("the saved policy has tried arms that it does not have")
-            return
         check_hand(state, p)
         if max(state.incumbent, state.challenger, state.rival) >= state.held:
             raise StateError("the saved duel is of an arm that is not in memory")
