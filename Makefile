@@ -13,7 +13,7 @@ PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
 FAST := not long and not compiles and not browser and not slow
 SOURCES := src tests benchmarks stubs
 
-.PHONY: help test test-fast test-long test-lowest coverage lint lint-workflows paper bench dist \
+.PHONY: help test test-fast test-long test-lowest coverage lint lint-workflows paper figures bench dist \
 	browser hooks clean
 
 help: ## list the targets (this text)
@@ -35,6 +35,10 @@ $(VENV)/.dev: $(VENV)/.sim
 paper: $(VENV)/.sim ## reproduce the paper into report/index.html; RUNS=5 for a quick look
 	@$(BIN)/handful paper $(if $(RUNS),--runs $(RUNS)) --out report
 	@echo "the report is ready: open report/index.html in a browser"
+
+# The leaderboard's picture is made from cached cells only: `handful leaderboard` takes an hour.
+figures: $(VENV)/.sim ## the pictures of README.md and docs/, by the present code: docs/images/
+	@$(BIN)/python -m handful.cli.figures
 
 lint: $(VENV)/.dev lint-workflows ## style, types, import contracts, workflow files
 	$(BIN)/ruff check $(SOURCES)

@@ -1,22 +1,21 @@
 """The report: tables, figures and claims on one page, and as Markdown and LaTeX.
 
-`index.html` holds its pictures and opens with no network; `report.md` is for a README, `report.tex`
-for a paper. The words are in `templates/`, the numbers come from results.
+`index.html` holds its pictures and opens without a network; `report.md` is for a README,
+`report.tex` for a paper. The words are in `templates/`, the numbers come from results.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from handful import __version__
-from handful.plots.style import STYLE, save
+from handful.plots.style import save
 from handful.simulation import Result
-from handful.studies.paper import claims, experiments, figures, tables, verdict
+from handful.studies.pages import PLACE_OF_LINK, REPORT, embedded, link_leaderboard
+from handful.studies.paper import beyond, claims, experiments, figures, tables, verdict
 from handful.studies.paper.experiments import EXPERIMENTS, TABULATED, Table
 from handful.studies.paper.published import INSTANCES
 from handful.studies.results import Results
@@ -33,31 +32,32 @@ INSTANCE_WORDS = {
 }
 
 
-PAGE = "index.html"
-BEYOND = "beyond.html"
-_HERE = "<!-- here the leaderboard is linked, once there is one -->"
-
-
 @dataclass(frozen=True)
 class Picture:
-    """A panel or a whole figure for the page."""
+    """A panel as a picture of the page."""
 
     title: str
     words: str
     source: str
 
 
-def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[Path]:
+def write(results: Results, recorded: Sequence[Result], folder: Path, seed: int) -> list[Path]:
     """Write the report in all forms; returns the files, the page first.
 
-    `recorded` is the run whose memory is shown.
+    `recorded` are the runs of UCB-M and of Race whose memory is shown.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    timeline = figures.timeline(recorded)
-    shown = _contents(results, timeline, seed)
+    pairs = beyond.pairs(results)
+    drawn = {
+        "memory": figures.timeline(recorded[0]),
+        "memory-race": figures.timeline(recorded[1]),
+        "race": beyond.draw(pairs),
+    }
+    shown = _contents(results, pairs, seed)
+    shown["pictures"] = {name: embedded(made) for name, made in drawn.items()}
     written = []
     for template, name in (
-        ("report.html", PAGE),
+        ("report.html", REPORT),
         ("report.md", "report.md"),
         ("report.tex", "report.tex"),
     ):
@@ -65,21 +65,13 @@ def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[P
         text = environment(template).get_template(template).render(shown)
         path.write_text(text, encoding="utf-8")
         written.append(path)
-    save(timeline, str(folder / "memory.png"))
-    link_beyond(folder)
+    for name, made in drawn.items():
+        save(made, str(folder / f"{name}.png"))
+    link_leaderboard(folder)
     return written
 
 
-def link_beyond(folder: Path) -> None:
-    """Link the leaderboard's page from the report, if both are there, whichever came first."""
-    page = folder / PAGE
-    if page.exists() and (folder / BEYOND).exists():
-        link = f'<a href="{BEYOND}">The same memory, lower regret</a>'
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(_HERE, link), encoding="utf-8")
-
-
-def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
+def _contents(results: Results, pairs: list[beyond.Pair], seed: int) -> dict[str, Any]:
     measured = {
         name: tables.measured(experiment, results)
         for name, experiment in EXPERIMENTS.items()
@@ -90,7 +82,7 @@ def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
     judged = claims.judged(results)
     return {
         "version": __version__,
-        "here": _HERE,
+        "place_of_link": PLACE_OF_LINK,
         "seed": seed,
         "horizon": experiments.HORIZON,
         "instances": INSTANCES,
@@ -124,7 +116,8 @@ def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
             for name, experiment in EXPERIMENTS.items()
             if not isinstance(experiment, Table)
         ],
-        "timeline": embedded(timeline),
+        "pairs": pairs,
+        "mean_ratios": {m: beyond.mean_ratio(pairs, m) for m in beyond.SAME_MEMORY},
         "results": results.all(),
         "pulls": sum(r.settings["runs"] * r.settings["horizon"] for r in results.all()),
         "runs": _span(r.settings["runs"] for r in results.all()),
@@ -158,15 +151,12 @@ def _picture(panel: figures.Panel) -> Picture:
     return Picture(panel.title, panel.words, embedded(panel.alone()))
 
 
-def embedded(made: Figure) -> str:
-    """A figure as an address that holds it."""
-    import matplotlib as mpl
-
-    buffer = BytesIO()
-    # The same numbers make the same bytes: no date, and names of shapes that are not random.
-    with mpl.rc_context({**STYLE, "svg.hashsalt": "handful"}):
-        made.savefig(buffer, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
+def drawn_figure(name: str, results: Results) -> Figure:
+    """Draw one of the paper's figures, with all of its panels."""
+    experiment = EXPERIMENTS[name]
+    assert not isinstance(experiment, Table)
+    title = f"Figure {name.removeprefix('fig')}: {figures.caption(experiment, results)}"
+    return figures.together(title, figures.groups(experiment, results))
 
 
 def draw_all(results: Results, names: Sequence[str], folder: Path) -> list[Path]:
@@ -174,10 +164,7 @@ def draw_all(results: Results, names: Sequence[str], folder: Path) -> list[Path]
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in names:
-        experiment = EXPERIMENTS[name]
-        assert not isinstance(experiment, Table)
-        title = f"Figure {name.removeprefix('fig')}: {figures.caption(experiment, results)}"
-        drawn = figures.together(title, figures.groups(experiment, results))
+        drawn = drawn_figure(name, results)
         for ending in ("svg", "png"):
             path = folder / f"{name}.{ending}"
             save(drawn, str(path))
