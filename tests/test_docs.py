@@ -73,7 +73,7 @@ def test_every_policy_is_defined_on_the_page_of_mathematics(name: str) -> None:
 
 
 def test_the_commands_that_help_to_choose_are_understood() -> None:
-    # tests/test_advice.py and tests/paper/test_beyond.py run them small.
+    # tests/studies/test_advice.py and tests/studies/leaderboard run them small.
     from handful.cli.app import app
 
     given = [b.commands for b in blocks((DOCS / "choosing.md").read_text(), "console")]

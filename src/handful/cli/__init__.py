@@ -1,4 +1,4 @@
-"""The command line: `handful run | plot | policies | advise | ...`. One file a command.
+"""The command line: `handful run | plot | paper | leaderboard | ...`. One file a command.
 
 A command's file is imported when the command is called, so that `--help` answers at once.
 """

@@ -16,6 +16,7 @@ COMMANDS = {
     "policies": "List the policies, or describe some.",
     "advise": "Recommend a policy for a number of arms and a memory.",
     "paper": "Reproduce the paper: tables, figures, claims, report.",
+    "leaderboard": "Compare every policy on the paper's instances and on others.",
     "bench": "Measure the simulator beside textbook loops and other packages.",
     "doctor": "Check that this installation works.",
 }

@@ -15,10 +15,6 @@ from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError, WriteError
 from handful.simulation.files import reason
 from handful.simulation.plan import Cell, whole
-from handful.studies.leaderboard import drift
-from handful.studies.leaderboard import page as beyond
-from handful.studies.leaderboard.arenas import Leaderboard
-from handful.studies.leaderboard.scores import Board, board
 from handful.studies.paper import claims, report, tables
 from handful.studies.paper.experiments import EXPERIMENTS, Table, recorded
 from handful.studies.paper.verdict import Claim
@@ -28,14 +24,11 @@ from handful.studies.timing import TimeLeft, work
 
 CLAIMS = "claims"
 ALL = "all"
-BEYOND = "beyond"
 
 
 @click.command("paper", context_settings=HELP)
-@click.argument("names", nargs=-1, type=click.Choice([*EXPERIMENTS, CLAIMS, ALL, BEYOND]))
-@click.option(
-    "--runs", type=number, help="Runs of each cell; 20 in tables, 100 in figures, 1000 beyond."
-)
+@click.argument("names", nargs=-1, type=click.Choice([*EXPERIMENTS, CLAIMS, ALL]))
+@click.option("--runs", type=number, help="Runs of each cell; 20 in tables, 100 in figures.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Any integer.")
 @click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
 @click.option("--fresh", is_flag=True, help="Run finished cells again.")
@@ -65,23 +58,17 @@ def command(
     fig5    as fig2 on B_0.6^100
     claims  what the paper says, and what the numbers say of it (needs all of the above)
     all     everything, and the report: index.html, report.md, report.tex
-    beyond  all policies on these instances and others: beyond.html (an hour or two)
 
-    Without a name: all, which is everything but beyond. Finished cells are cached under --out, so
-    a run that was stopped is resumed. With --json: of one name its numbers, of several an object
-    with an entry for each.
+    Without a name: all. Finished cells are cached under --out, so a run that was stopped is resumed.
+    With --json: of one name its numbers, of several an object with an entry for each.
     """
     runs = None if runs is None else whole("runs", runs, 10**6)
-    if BEYOND in names:
-        if len(names) > 1:
-            raise SettingError("beyond is a page of its own: give it without other names")
-        _beyond(runs or Leaderboard.default_runs, seed, n_jobs, fresh, as_json, _folder(out))
-        return
     everything = not names or ALL in names
     wanted = [*EXPERIMENTS, CLAIMS] if everything else list(dict.fromkeys(names))
     needed = list(EXPERIMENTS) if CLAIMS in wanted else wanted
     plan = _plan(needed, runs, seed)
-    results = _run(Store(_folder(out) / "cells"), plan, n_jobs, fresh)
+    cells = [planned for group in plan.values() for planned in group]
+    results = run_cells(Store(report_folder(out) / "cells"), cells, n_jobs, fresh)
     figures = [name for name in wanted if name in EXPERIMENTS and not _is_table(name)]
 
     def write() -> list[Path]:
@@ -89,7 +76,7 @@ def command(
         written = _report(results, out, seed, n_jobs, fresh) if everything else []
         return [*drawn, *reversed(written)]
 
-    files, failed = _written(write, out)
+    files, failed = try_to_write(write, out)
     if as_json:
         data = {name: _data(name, plan.get(name, []), results) for name in wanted}
         click.echo(json.dumps(data if len(data) > 1 else data[wanted[0]]))
@@ -105,7 +92,7 @@ def command(
         raise failed
 
 
-def _written(write: Callable[[], list[Path]], out: Path) -> tuple[list[Path], WriteError | None]:
+def try_to_write(write: Callable[[], list[Path]], out: Path) -> tuple[list[Path], WriteError | None]:
     """Write files; an error is returned, so that the numbers can be printed before it."""
     try:
         return write(), None
@@ -116,50 +103,7 @@ def _written(write: Callable[[], list[Path]], out: Path) -> tuple[list[Path], Wr
         return [], WriteError(f"{where} cannot be written: {reason(error)}")
 
 
-def _beyond(
-    runs: int, seed: int, n_jobs: int | None, fresh: bool, as_json: bool, out: Path
-) -> None:
-    store = Store(out / "cells")
-    cells = list(Leaderboard().cells(runs, seed))
-    found = board(_run(store, {BEYOND: cells}, n_jobs, fresh))
-
-    def write() -> list[Path]:
-        changing = drift.simulate(
-            store.folder, seed, min(runs, drift.RUNS), lambda what: click.echo(what, err=True),
-            fresh,
-        )  # fmt: skip
-        written = beyond.write(found, changing, out, seed)
-        return [*written[1:], written[0]]
-
-    files, failed = _written(write, out)
-    if as_json:
-        click.echo(json.dumps([score.to_dict() for score in found]))
-    else:
-        _print_board(found)
-        for path in files:
-            click.echo(path)
-    if failed is not None:
-        raise failed
-
-
-def _print_board(found: Board) -> None:
-    rows = [
-        [
-            duel.race.arena.name.replace("$", ""),
-            str(duel.race.entry.memory),
-            f"{duel.race.mean:,.0f}",
-            f"{duel.race.p99:,.0f}",
-            duel.best.entry.title,
-            f"{duel.best.mean:,.0f}",
-            f"{duel.ratio:.2f}",
-        ]
-        for duel in found.duels()
-    ]
-    heads = ["instance", "M", "race", "its p99", "the paper's best", "its regret", "ratio"]
-    table(heads, rows)
-
-
-def _folder(out: Path) -> Path:
+def report_folder(out: Path) -> Path:
     """The folder to write to, made before any work is done."""
     try:
         (out / "cells").mkdir(parents=True, exist_ok=True)
@@ -182,8 +126,8 @@ def _plan(names: Sequence[str], runs: int | None, seed: int) -> dict[str, list[C
     }
 
 
-def _run(store: Store, plan: dict[str, list[Cell]], n_jobs: int | None, fresh: bool) -> Results:
-    cells = [planned for group in plan.values() for planned in group]
+def run_cells(store: Store, cells: list[Cell], n_jobs: int | None, fresh: bool) -> Results:
+    """Run the missing cells with progress on standard error; returns the results of all."""
     todo = {store.path(planned): planned for planned in cells}
     missing = list(todo.values()) if fresh else store.missing(cells)
     cached = len(todo) - len(missing)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from handful.simulation import Cell, Result
 from handful.simulation.plan import cell
 from handful.simulation.result import Estimate
-from handful.studies.paper import experiments
 
 
 def key(planned: Cell) -> str:
@@ -19,7 +18,10 @@ class Results:
     """Finished cells of the paper."""
 
     def __init__(self, finished: Iterable[tuple[Cell, Result]] = ()) -> None:
-        self._by_key = {key(planned): result for planned, result in finished}
+        self._by_key: dict[str, Result] = {}
+        self._longest: dict[str, Result] = {}
+        for planned, result in finished:
+            self.add(planned, result)
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -31,6 +33,9 @@ class Results:
     def add(self, planned: Cell, result: Result) -> None:
         """Add a finished cell."""
         self._by_key[key(planned)] = result
+        before = self._longest.get(planned.id)
+        if before is None or before.settings["horizon"] <= planned.horizon:
+            self._longest[planned.id] = result
 
     def at(self, planned: Cell) -> Result:
         """The result of a cell, whatever its number of runs."""
@@ -39,13 +44,12 @@ class Results:
     def of(
         self, policy: str, instance: str, memory: int | None = None, horizon: int | None = None
     ) -> Result:
-        """The result at a horizon, or of a longer one that passes it."""
-        for end in (horizon, experiments.HORIZON):
-            if end is not None:
-                found = self._by_key.get(key(cell(policy, instance, memory, end)))
-                if found is not None:
-                    return found
-        raise KeyError(f"{policy} M={memory} {instance} has not been run")
+        """The run to a horizon; if there is none, or none is given, the longest."""
+        wanted = cell(policy, instance, memory, horizon or 1)
+        found = self._by_key.get(key(wanted), self._longest.get(wanted.id))
+        if found is None:
+            raise KeyError(f"{policy} M={memory} {instance} has not been run")
+        return found
 
     def regret(
         self, policy: str, instance: str, memory: int | None = None, horizon: int | None = None

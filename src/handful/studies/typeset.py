@@ -44,6 +44,7 @@ def environment(template: str) -> Environment:
         typeset=_typeset,
         texed=_texed,
         slug=_slug,
+        capitalized=_capitalized,
     )
     return made
 
@@ -63,6 +64,11 @@ def _level(z: float) -> str:
 
 def _slug(text: str) -> str:
     return re.sub(r"\W+", "-", text.lower()).strip("-")
+
+
+def _capitalized(text: str) -> str:
+    """Return the text with a capital first letter and the rest as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def _typeset(text: str) -> Any:

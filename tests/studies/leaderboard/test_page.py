@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,10 @@ from handful.policies import POLICIES
 from handful.policies.base import order_key, seed_word
 from handful.simulation import Cell, Result, run_cell
 from handful.simulation.seeds import policy_seed
-from handful.studies import store
-from handful.studies.leaderboard import arenas, drift
-from handful.studies.leaderboard import page as beyond
-from handful.studies.leaderboard import scores as leaderboard
+from handful.studies import pages, store
+from handful.studies.leaderboard import arenas, drift, page, scores
 from handful.studies.leaderboard.arenas import ARENAS, BEST_LAST, Arena, Entry, entries, planned
 from handful.studies.leaderboard.scores import Board, Score, place_of_best
-from handful.studies.paper import report
 
 
 def test_every_policy_takes_part_or_is_said_not_to() -> None:
@@ -35,7 +33,7 @@ def test_every_policy_takes_part_or_is_said_not_to() -> None:
 
 
 def test_every_cell_can_be_planned_and_is_there_once() -> None:
-    cells = list(arenas.Leaderboard().cells(1000, 0))
+    cells = list(arenas.cells(1000, 0))
     assert len({(cell.id, cell.horizon) for cell in cells}) == len(cells)
     for arena in ARENAS:
         race = [entry.memory for entry in entries(arena) if entry.policy == "race"]
@@ -48,7 +46,7 @@ def test_runs_are_fewer_where_a_cell_is_slow() -> None:
         found = [e for e in entries(arena) if (e.policy, e.memory) == (policy, memory)]
         return planned(arena, found[0], 1000).runs
 
-    harder, other, longer = arenas.HARDER[0], arenas.LAWS[0], arenas.LARGE[2]
+    harder, other, longer = arenas.HARDER[0], arenas.OTHER_REWARDS[0], arenas.LARGE[2]
     assert longer.horizon > 10**6
     for arena in (arenas.FINITE[0], harder, longer):
         assert runs(arena, "race") == (100 if arena is longer else 1000)
@@ -62,13 +60,13 @@ def test_runs_are_fewer_where_a_cell_is_slow() -> None:
     assert [planned(harder, rule, asked).runs for asked in (1, 3, 40, 400)] == [1, 3, 5, 20]
 
 
-def test_arms_of_endless_arenas_are_as_rare_as_two_target_is_told() -> None:
+def test_arms_of_endless_arenas_are_as_rare_as_two_target_is_given() -> None:
     for arena in (arena for arena in ARENAS if arena.endless):
         world = planned(arena, next(entries(arena))).instance
         near = 0.02 * world.best_mean
-        # P(mean > best - near), from the Beta law of the arms.
-        chance = beta.sf(1.0 - near / world.top, world.a, world.b)
-        assert arena.a * near**arena.b == pytest.approx(chance, rel=0.05)
+        # P(mean > best - near), from the Beta distribution of the means.
+        probability = beta.sf(1.0 - near / world.top, world.a, world.b)
+        assert arena.a * near**arena.b == pytest.approx(probability, rel=0.05)
 
 
 def some_scores(arena: Arena, factor: float = 1.0) -> list[Score]:
@@ -138,14 +136,11 @@ def test_means_change_half_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_the_command_runs_keeps_and_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     finite = Arena("ten", "linear:10", "ten arms", 200)
     endless = Arena("I2", "I2", "endless", 200)
-    for module in (arenas, leaderboard, beyond):
-        monkeypatch.setattr(module, "ARENAS", (finite, endless))
+    monkeypatch.setattr(arenas, "ARENAS", (finite, endless))
     for name, some in (("FINITE", (finite,)), ("ENDLESS", (endless,))):
-        monkeypatch.setattr(beyond, name, some)
-    for name in ("HARDER", "HELD_OUT", "LAWS", "LARGE"):
-        monkeypatch.setattr(beyond, name, ())
+        monkeypatch.setattr(page, name, some)
     last = Arena("best arm last", "linear:10", "the unlucky", 200)
-    monkeypatch.setattr(leaderboard, "BEST_LAST", last)
+    monkeypatch.setattr(arenas, "BEST_LAST", last)
     monkeypatch.setattr(drift, "PULLS", 400)
     monkeypatch.setattr(drift, "CHANGE", 200)
     monkeypatch.setattr(drift, "EVERY", 100)
@@ -156,16 +151,16 @@ def test_the_command_runs_keeps_and_tells(monkeypatch: pytest.MonkeyPatch, tmp_p
         return run_cell(cell, engine="python")
 
     monkeypatch.setattr(store, "run_cell", in_python)
-    words = ["paper", "beyond", "--runs", "40", "--out", str(tmp_path)]
+    words = ["leaderboard", "--runs", "40", "--out", str(tmp_path)]
     told = CliRunner().invoke(app, words)
     assert told.exit_code == 0, told.output
-    assert len(ran) == len(set(ran)) == len(list(arenas.Leaderboard().cells(1, 0)))
-    page = (tmp_path / "beyond.html").read_text(encoding="utf-8")
-    assert "too few runs to say" in page
+    assert len(ran) == len(set(ran)) == len(list(arenas.cells(1, 0)))
+    text = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
+    assert "too few runs to say" in text
     again = CliRunner().invoke(app, [*words, "--json"])
     assert len(ran) == len(set(ran))  # kept
     data = json.loads(again.stdout)
-    assert data == json.loads((tmp_path / "beyond.json").read_text(encoding="utf-8"))
+    assert data == json.loads((tmp_path / "leaderboard.json").read_text(encoding="utf-8"))
     race = {d["arena"]: d for d in data if d["policy"] == "race" and d["memory"] == "2"}
     assert race["ten"]["runs"] == 40
     assert race["ten"]["mean"] < race["ten"]["p99"]
@@ -174,9 +169,9 @@ def test_the_command_runs_keeps_and_tells(monkeypatch: pytest.MonkeyPatch, tmp_p
         assert 2 <= race["best arm last"]["runs"] < 20
     for line in told.stdout.splitlines():
         assert not line.startswith("ten\t2") or f"{race['ten']['mean']:,.0f}" in line
-    alone = CliRunner().invoke(app, ["paper", "beyond", "fig1", "--out", str(tmp_path)])
-    assert alone.exit_code == 2
-    assert "a page of its own" in alone.output
+    refused = CliRunner().invoke(app, ["leaderboard", "--runs", "0", "--out", str(tmp_path)])
+    assert refused.exit_code == 2
+    assert "runs=0" in refused.output
 
 
 @pytest.fixture(scope="module")
@@ -196,34 +191,43 @@ def test_the_page_says_what_the_scores_say(
     curves = np.cumsum(np.ones((2, drift.PULLS // drift.EVERY)), axis=1)
     labels = [drift.label(*who) for who in drift.CONTESTANTS]
     drifts = drift.Drifts({s.name: dict.fromkeys(labels, curves) for s in drift.SCENARIOS}, 2)
-    for name in ("FINITE", "ENDLESS", "HARDER", "HELD_OUT", "LAWS", "LARGE"):
-        kept = tuple(a for a in getattr(beyond, name) if a in small_board.arenas())
-        monkeypatch.setattr(beyond, name, kept)
-    monkeypatch.setattr(leaderboard, "ENOUGH", 20)
-    index = tmp_path / report.PAGE
-    index.write_text(f"<nav>{report._HERE}</nav>", encoding="utf-8")
-    written = beyond.write(small_board, drifts, tmp_path, 0)
-    page = written[0].read_text(encoding="utf-8")
+    monkeypatch.setattr(scores, "ENOUGH", 20)
+    index = tmp_path / pages.REPORT
+    index.write_text(f"<nav>{pages.PLACE_OF_LINK}</nav>", encoding="utf-8")
+    written = page.write(small_board, drifts, tmp_path, 0)
+    text = written[0].read_text(encoding="utf-8")
     for score in small_board:
-        assert f"{score.mean:,.0f}" in page
+        assert f"{score.mean:,.0f}" in text
         assert score.enough
-        assert f"{score.p99:,.0f}</small>" in page
+        assert f"{score.p99:,.0f}</small>" in text
         assert math.isfinite(score.half)
-    monkeypatch.setattr(leaderboard, "ENOUGH", 21)
-    fewer = beyond.write(small_board, drifts, tmp_path, 0)[0].read_text(encoding="utf-8")
+    monkeypatch.setattr(scores, "ENOUGH", 21)
+    fewer = page.write(small_board, drifts, tmp_path, 0)[0].read_text(encoding="utf-8")
     assert "</small>" not in fewer
     for duel in small_board.duels():
-        assert f"{duel.ratio:,.2f}" in page
-    assert "held out" not in page
+        assert f"{duel.ratio:,.2f}" in text
+    assert "held out" not in text
     finite = tuple(a for a in arenas.FINITE if a in small_board.arenas())
-    monkeypatch.setattr(beyond, "HELD_OUT", finite)
-    starred = beyond.write(small_board, drifts, tmp_path, 0)[0].read_text(encoding="utf-8")
+    monkeypatch.setattr(arenas, "HELD_OUT", finite)
+    starred = page.write(small_board, drifts, tmp_path, 0)[0].read_text(encoding="utf-8")
     for duel in small_board.duels():
         if duel.race.arena in finite:
             assert f"{duel.ratio:,.2f} times the regret" in starred
-    assert starred.count("*</th>") == 2
+    # Both memories in the comparison; the heads of its columns, as the paper's and as held out.
+    assert starred.count("*</th>") == 2 + 2
+    assert "no setting of Race was tried on the instance." in starred
+    assert "no setting of Race" not in text
+    # Every policy is explained once, with the memories that it has and what it is given.
+    for policy in {score.entry.policy for score in small_board}:
+        entry = next(s.entry for s in small_board if s.entry.policy == policy)
+        shown = list(
+            dict.fromkeys(s.entry.shown_memory for s in small_board if s.entry.policy == policy)
+        )
+        row = text.split('id="relative"')[0].split(f'<th scope="row">{escape(entry.title)}</th>')
+        assert len(row) == 2, policy
+        assert row[1].startswith(f"<td>{', '.join(shown)}</td>")
     lost = any(duel.lost for duel in small_board.duels())
-    assert ("Race loses" in page) is lost
-    assert 'href="beyond.html"' in index.read_text(encoding="utf-8")
-    assert "http" not in page.replace("http://www.w3.org", "")
+    assert ("Race loses" in text) is lost
+    assert 'href="leaderboard.html"' in index.read_text(encoding="utf-8")
+    assert "http" not in text.replace("http://www.w3.org", "")
     assert all(path.stat().st_size > 1000 for path in written)

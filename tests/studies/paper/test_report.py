@@ -179,7 +179,7 @@ def test_the_latex_is_balanced_and_plain(folder: Path) -> None:
 
 
 def test_a_figure_of_the_page_is_the_same_bytes_again(folder: Path) -> None:
-    from handful.studies.paper.report import embedded
+    from handful.studies.pages import embedded
 
     def line(ax: Any) -> None:
         ax.plot([1, 2])

@@ -1,16 +1,15 @@
-"""The leaderboard's plan: on which instances, and who takes part with how much memory.
+"""The leaderboard's plan: on which instances, and which policies take part with how much memory.
 
 The paper's ten instances, harder ones, and some held out while `race` was tuned. Every policy of
-the registry takes part but those of `LEFT_OUT`; one that is told M, with 2 and with 10 arms in
-memory. References that keep every arm are slow to simulate where arms are many: beyond 100 there is
-IMED alone, beyond 1000 none.
+the registry takes part but those of `LEFT_OUT`; one that is given M, with 2 and with 10 arms in
+memory. References with statistics of every arm are slow to simulate where arms are many: beyond 100
+arms there is IMED alone, beyond 1000 none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from handful.policies import POLICIES
 from handful.policies.base import Policy
@@ -46,7 +45,7 @@ SET = {
     "two-target": ("two-target:a={a},b={b}",),
     "ucb-air": ("ucb-air:beta={b}",),
 }
-"""Policies that take part with settings, some of them with what is true of the arena."""
+"""Policies that take part with settings; some are given true values of the arena."""
 LEFT_OUT = {
     "cover": "for two arms only",
     "ucb-mpa": "pulls the arms that ucb1 pulls",
@@ -66,6 +65,16 @@ class Arena:
     a: float = 1.0
     b: float = 1.0
     """Of endless arms: one is within x of the best with probability a x^b, for small x."""
+
+    @property
+    def held_out(self) -> bool:
+        """Whether no setting of Race was tried on the instance."""
+        return self in HELD_OUT
+
+    @property
+    def starred(self) -> str:
+        """The name, with a star if the instance is held out."""
+        return self.name + "*" * self.held_out
 
     @property
     def endless(self) -> bool:
@@ -89,16 +98,31 @@ class Entry:
     @property
     def title(self) -> str:
         """The policy as tables write it."""
-        cls, settings = parse_policy(self.policy.format(a=1, b=1))
-        told = ", ".join(f"{key} = {value:g}" for key, value in settings.items())
-        # What is told of the arena differs from one to the next.
-        return f"{cls.title} ({told})" if told and "{" not in self.policy else cls.title
+        settings = parse_policy(self.policy.format(a=1, b=1))[1]
+        given = ", ".join(f"{key} = {value:g}" for key, value in settings.items())
+        # Values that describe the arena differ from one to the next.
+        return f"{self.cls.title} ({given})" if given and "{" not in self.policy else self.cls.title
+
+    @property
+    def cls(self) -> type[Policy]:
+        """The policy's class."""
+        return parse_policy(self.policy.format(a=1, b=1))[0]
 
     @property
     def shown_memory(self) -> str:
-        """How many arms it keeps, in words."""
-        cls = parse_policy(self.policy.format(a=1, b=1))[0]
-        return "all" if cls.unbounded else str(self.memory or cls.own_memory)
+        """How many arms have statistics, in words."""
+        return "all" if self.cls.unbounded else str(self.memory or self.cls.own_memory)
+
+    @property
+    def given(self) -> str:
+        """What the policy is given beside the arms, in words."""
+        found = []
+        if "horizon" in self.cls.settings:
+            phased = issubclass(self.cls, PhasedPolicy) and not self.cls.unbounded
+            found.append("T, used if M ≥ K" if phased else "T")
+        if "{" in self.policy:
+            found.append("how rare good arms are")
+        return ", ".join(found)
 
 
 def _listed(means: Iterable[float]) -> str:
@@ -138,11 +162,11 @@ HARDER = (
           "30 of 0.9, 30 of 0.89, 40 of 0.5"),
     Arena("0.3 to 0.7", _evenly(0.7, 0.3, 100), "100 arms from 0.7 to 0.3"),
     Arena("trap", _repeated((1, 0.6), (49, 0.5), (50, 0.1)),
-          "0.6 among 49 of 0.5 and 50 of 0.1: hard for who stops early"),
+          "0.6 among 49 of 0.5 and 50 of 0.1: hard for policies that stop early"),
     Arena("two levels", _repeated((1, 0.35), (9, 0.33), (90, 0.2)),
           "0.35 among 9 of 0.33 and 90 of 0.2: the closest are few"),
     Arena("needle", _repeated((1, 0.9), (999, 0.1)),
-          "0.9 among 999 of 0.1: hard for who looks at each for long"),
+          "0.9 among 999 of 0.1: hard for policies that pull every arm often"),
     Arena("one of 300", _repeated((1, 0.5), (299, 0.3)), "0.5 among 299 of 0.3"),
 )  # fmt: skip
 HELD_OUT = (
@@ -155,10 +179,9 @@ HELD_OUT = (
     Arena("many good", "beta:2:1:0.5", "endless, Beta(2, 1), best 0.5", a=4.0),
     Arena("rare good", "beta:1:3:0.8", "endless, Beta(1, 3), best 0.8", a=1.95, b=3.0),
 )  # fmt: skip
-"""Written down when `race` was as it is but for one thing, and of no say in that: see
-docs/choosing.md."""
-LAWS = (
-    Arena("Beta rewards", "linear:100+beta", "rewards of Beta laws on $B_L^{100}$"),
+"""No setting of `race` was tried on these; docs/choosing.md says when they were written down."""
+OTHER_REWARDS = (
+    Arena("Beta rewards", "linear:100+beta", "Beta distributed rewards on $B_L^{100}$"),
     Arena("narrow rewards", "linear:100+truncnorm:0.1",
           "rewards close to their means on $B_L^{100}$"),
 )  # fmt: skip
@@ -168,16 +191,16 @@ LARGE = (
     Arena("K = 10³, T = 10⁷", "linear:1000", "1000 arms, 10⁷ pulls", 10**7),
     Arena("K = 10⁵, T = 10⁷", "linear:100000", "10⁵ arms, 10⁷ pulls", 10**7),
 )
-ARENAS = (*FINITE, *ENDLESS, *HARDER, *HELD_OUT, *LAWS, *LARGE)
+ARENAS = (*FINITE, *ENDLESS, *HARDER, *HELD_OUT, *OTHER_REWARDS, *LARGE)
 BEST_LAST = Arena(
     "best arm last", "linear:100",
     "$B_L^{100}$, the runs in which the best arm is among the last tenth to come up",
 )  # fmt: skip
-"""Not run by itself: it takes its runs from those of B_L^100."""
+"""Not simulated: a selection of the runs on B_L^100."""
 
 
 def entries(arena: Arena) -> Iterator[Entry]:
-    """Who takes part in an arena, family by family."""
+    """Yield the entries of an arena, family by family."""
     found = [entry for name in POLICIES for entry in _entries_of(name, arena)]
     yield from sorted(found, key=lambda entry: FAMILIES.index(entry.family))
 
@@ -209,26 +232,19 @@ def _family(policy: str, cls: type[Policy]) -> str:
     return RULES if issubclass(cls, PhasedPolicy) else LITERATURE
 
 
-@dataclass(frozen=True)
-class Leaderboard:
-    """All policies on all arenas."""
-
-    default_runs: ClassVar[int] = RUNS
-
-    def cells(self, runs: int, seed: int) -> Iterator[Cell]:
-        """The cells, in the order in which they are run."""
-        for arena in ARENAS:
-            for entry in entries(arena):
-                yield planned(arena, entry, runs, seed)
+def cells(runs: int, seed: int) -> Iterator[Cell]:
+    """Yield the cells of all entries on all arenas, in the order in which they are run."""
+    for arena in ARENAS:
+        for entry in entries(arena):
+            yield planned(arena, entry, runs, seed)
 
 
 def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
-    """The cell of an entry on an arena.
+    """Return the cell of an entry on an arena.
 
-    All runs on the paper's own instances, and for ours with Bernoulli rewards and up to 10^6 pulls.
-    Elsewhere fewer; few with longer horizons, of the reference, and of other rules in the paper's
-    schedule and other policies that keep every arm, which are slow to simulate; and fewest of the
-    slow ones where arms are very many or rewards are not Bernoulli.
+    All runs on the paper's own instances, and for Race with Bernoulli rewards and up to 10^6 pulls.
+    Elsewhere fewer: see `_share`. Slow to simulate are the reference, other rules in the paper's
+    schedule, and other policies with every arm in memory.
     """
     policy = entry.policy.format(a=arena.a, b=arena.b)
     runs = max(min(runs, AT_LEAST), runs // _share(arena, entry))
@@ -240,7 +256,7 @@ def _share(arena: Arena, entry: Entry) -> int:
     if arena in (*FINITE, *ENDLESS):
         return 1
     if ours:
-        return FEWER if longer or arena in LAWS else 1
+        return FEWER if longer or arena in OTHER_REWARDS else 1
     if entry.policy == REFERENCE:
         return FEW
     if entry.family in (RULES, UNBOUNDED):

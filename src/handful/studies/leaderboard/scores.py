@@ -1,4 +1,4 @@
-"""What the leaderboard found: a score for each entry on each arena, and what follows from them."""
+"""The leaderboard's scores: the regret of each entry on each arena, and comparisons."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from handful.simulation.intervals import half_width
 from handful.simulation.plan import Cell
 from handful.simulation.result import Estimate
 from handful.simulation.seeds import policy_seed
+from handful.studies.leaderboard import arenas
 from handful.studies.leaderboard.arenas import (
-    ARENAS,
-    BEST_LAST,
     MEMORIES,
     MORE_MEMORY,
     OURS,
@@ -31,11 +30,11 @@ from handful.studies.results import Results
 LOSES = 1.10
 """Race loses to the paper's best where its regret is more than so many times as high."""
 BLOWS_UP = 5.0
-"""So many times the mean at the 99th percentile is a tail to warn of."""
+"""A 99th percentile of more than so many means is a tail to warn of."""
 ENOUGH = 50
-"""With fewer runs a 99th percentile is nothing to speak of."""
+"""With fewer runs no 99th percentile is shown."""
 LATE = 0.9
-"""Best arm last: from this share of the order on."""
+"""The best arm is last if it stands at or after this share of the order."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +46,7 @@ class Score(Estimate):
 
     @property
     def half(self) -> float:
-        """Half of its 95% interval; not a number for a single run."""
+        """Half of its 95% interval; NaN for a single run."""
         return float(half_width(self.per_run)) if len(self.per_run) > 1 else math.nan
 
     @property
@@ -66,7 +65,7 @@ class Score(Estimate):
         return self.p99 / self.mean if self.mean > 0 else math.nan
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; what is not a number is null."""
+        """Plain data for JSON; NaN becomes null."""
         values = {
             "arena": self.arena.name.replace("$", ""),
             "instance": self.arena.instance,
@@ -152,7 +151,7 @@ class Board:
         return [self.of(arena, OURS, memory) for memory in MORE_MEMORY]
 
     def hurt_by_memory(self) -> list[tuple[Score, Score]]:
-        """Where Race with more memory is worse than with two arms, beyond what is noise."""
+        """Where Race with more memory is worse than with two arms by over 3 standard errors."""
         found = []
         for arena in self.arenas():
             two, *more = self.by_memory(arena)
@@ -174,23 +173,23 @@ class Board:
 def board(results: Results) -> Board:
     """All scores, in the order of arenas and entries; the best arm last after the others."""
     scores = []
-    for arena in ARENAS:
+    for arena in arenas.ARENAS:
         for entry in entries(arena):
             result = results.at(planned(arena, entry))
             scores.append(Score(result.regret.per_run, arena, entry))
-    last = [_best_last(results, entry) for entry in entries(BEST_LAST)]
+    last = [_best_last(results, entry) for entry in entries(arenas.BEST_LAST)]
     if all(len(score.per_run) > 1 for score in last):  # else there are too few runs to choose from
         scores += last
     return Board(scores)
 
 
 def _best_last(results: Results, entry: Entry) -> Score:
-    own = planned(BEST_LAST, entry)
+    own = planned(arenas.BEST_LAST, entry)
     result = results.at(own)
     regrets = result.regret.per_run
     seed = result.settings["seed"]
     late = [run for run in range(len(regrets)) if place_of_best(own, seed, run) >= LATE]
-    return Score(regrets[late], BEST_LAST, entry)
+    return Score(regrets[late], arenas.BEST_LAST, entry)
 
 
 def place_of_best(own: Cell, seed: int, run: int) -> float:

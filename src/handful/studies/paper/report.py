@@ -6,16 +6,15 @@ for a paper. The words are in `templates/`, the numbers come from results.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from handful import __version__
-from handful.plots.style import STYLE, save
+from handful.plots.style import save
 from handful.simulation import Result
+from handful.studies.pages import PLACE_OF_LINK, REPORT, embedded, link_leaderboard
 from handful.studies.paper import claims, experiments, figures, tables, verdict
 from handful.studies.paper.experiments import EXPERIMENTS, TABULATED, Table
 from handful.studies.paper.published import INSTANCES
@@ -31,11 +30,6 @@ INSTANCE_WORDS = {
     "I3": "Beta(0.5, 2), μ* = 0.6",
     "I4": "Beta(1, 1), μ* = 0.6",
 }
-
-
-PAGE = "index.html"
-BEYOND = "beyond.html"
-_HERE = "<!-- here the leaderboard is linked, once there is one -->"
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[P
     shown = _contents(results, timeline, seed)
     written = []
     for template, name in (
-        ("report.html", PAGE),
+        ("report.html", REPORT),
         ("report.md", "report.md"),
         ("report.tex", "report.tex"),
     ):
@@ -66,17 +60,8 @@ def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[P
         path.write_text(text, encoding="utf-8")
         written.append(path)
     save(timeline, str(folder / "memory.png"))
-    link_beyond(folder)
+    link_leaderboard(folder)
     return written
-
-
-def link_beyond(folder: Path) -> None:
-    """Link the leaderboard's page from the report, if both are there, whichever came first."""
-    page = folder / PAGE
-    if page.exists() and (folder / BEYOND).exists():
-        link = f'<a href="{BEYOND}">The same memory, lower regret</a>'
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(_HERE, link), encoding="utf-8")
 
 
 def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
@@ -90,7 +75,7 @@ def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
     judged = claims.judged(results)
     return {
         "version": __version__,
-        "here": _HERE,
+        "place_of_link": PLACE_OF_LINK,
         "seed": seed,
         "horizon": experiments.HORIZON,
         "instances": INSTANCES,
@@ -156,17 +141,6 @@ def _span(numbers: Iterable[int]) -> str:
 
 def _picture(panel: figures.Panel) -> Picture:
     return Picture(panel.title, panel.words, embedded(panel.alone()))
-
-
-def embedded(made: Figure) -> str:
-    """A figure as an address that holds it."""
-    import matplotlib as mpl
-
-    buffer = BytesIO()
-    # The same numbers make the same bytes: no date, and names of shapes that are not random.
-    with mpl.rc_context({**STYLE, "svg.hashsalt": "handful"}):
-        made.savefig(buffer, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
 
 
 def draw_all(results: Results, names: Sequence[str], folder: Path) -> list[Path]:
