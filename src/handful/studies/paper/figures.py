@@ -1,20 +1,21 @@
 """The paper's figures from results, and the same as curves over time, which it does not show.
 
-A figure is rows of panels. Drawn together they are one picture, `fig1.png`; on the report's page
-each is a picture of its own, so that they find their place on a narrow screen.
+A figure is groups of panels. Drawn together they are one picture, `fig1.png`; on the report's page
+each panel is a picture of its own, so that the page fits a narrow screen. The paper draws bars on
+a log axis, whose length means nothing; here they are points with 95% intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from handful.plots.panels import plot_pulls
-from handful.plots.style import PALETTE, figure, plot_regret
+from handful.plots.panels import plot_final, plot_pulls
+from handful.plots.style import PALETTE, figure, label_ends, line_with_band, set_scales
 from handful.plots.timeline import plot_memory
 from handful.simulation import Result
 from handful.studies.paper import experiments
@@ -50,16 +51,15 @@ NAMES = {
     "constant-space:c=2": "UCBConstantSpace, c = 2",
     "constant-space:c=0.5": "UCBConstantSpace, c = 0.5",
 }
-_SHORT = {
-    **NAMES,
-    "constant-space:c=2": "Const.\nspace\nc = 2",
-    "constant-space:c=0.5": "Const.\nspace\nc = 0.5",
-}
 _BY_MEMORY = ("#440154", "#414487", "#2a788e", "#22a884", "#5cb82f", "#b8a500")
 """Dark to light with M: in order for any kind of colour vision, and dark enough on white."""
 
-PANEL = (4.6, 3.3)
+PANEL = (4.6, 3.0)
 """Inches of a panel."""
+_TICKS = [digit * 10**power for power in range(7) for digit in (1, 3)]
+"""Of a log axis of regret, few enough to be written in full."""
+FROM = 1e-4
+"""Curves over time start at this share of the horizon."""
 
 
 @dataclass(frozen=True)
@@ -101,18 +101,46 @@ def timeline(result: Result) -> Figure:
 
 
 def together(title: str, parts: list[Group]) -> Figure:
-    """All panels in one picture, a row for each group."""
-    columns = max(len(group.panels) for group in parts)
+    """Draw all panels in one picture.
+
+    Groups of equal size are columns, with an instance in each row; others follow one another, two
+    panels to a row. Two columns stay readable at the width of a README.
+    """
+    placed = _columns(parts) if len({len(g.panels) for g in parts}) == 1 else _wrapped(parts)
+    rows, columns = 1 + max(row for row, _, _ in placed), 1 + max(at for _, at, _ in placed)
     width, height = PANEL
-    made, axes = figure(len(parts), columns, width * columns, height * len(parts), squeeze=False)
-    for row, group in zip(axes, parts, strict=True):
-        for ax, panel in zip(row, group.panels, strict=False):
-            panel.draw(ax)
-            ax.set_title(panel.title, fontsize=10)
-        for ax in row[len(group.panels) :]:
-            ax.set_visible(False)
+    made, axes = figure(rows, columns, width * columns, height * rows, squeeze=False)
+    unused = set(axes.flat)
+    for row, column, panel in placed:
+        ax = axes[row, column]
+        panel.draw(ax)
+        ax.set_title(panel.title, fontsize=10.5)
+        unused.remove(ax)
+    for ax in unused:
+        ax.remove()
     made.suptitle(title, fontsize=11)
     return made
+
+
+def _columns(parts: list[Group]) -> list[tuple[int, int, Panel]]:
+    return [
+        (
+            row,
+            column,
+            replace(panel, title=f"{panel.title}, {group.heading[0].lower()}{group.heading[1:]}"),
+        )
+        for column, group in enumerate(parts)
+        for row, panel in enumerate(group.panels)
+    ]
+
+
+def _wrapped(parts: list[Group]) -> list[tuple[int, int, Panel]]:
+    placed = []
+    first = 0
+    for group in parts:
+        placed += [(first + i // 2, i % 2, panel) for i, panel in enumerate(group.panels)]
+        first = placed[-1][0] + 1
+    return placed
 
 
 def caption(experiment: Comparison | Sweep, results: Results) -> str:
@@ -121,12 +149,12 @@ def caption(experiment: Comparison | Sweep, results: Results) -> str:
     many = f"{runs} run{'s' * (runs != 1)}"
     if isinstance(experiment, Sweep):
         return (
-            f"Regret by arm memory M on {TITLES[experiment.instance]} "
-            f"(mean ± standard error of {many}; at M = {MEMORIES[-1]} the plain rule; bands 95%)"
+            f"regret by arm memory M on {TITLES[experiment.instance]} (M = {MEMORIES[-1]}: "
+            f"the plain rule); mean of {many}, 95% bands"
         )
     return (
-        "Regret with M = 2, and of UCBConstantSpace (reconstructed) with M = 4 "
-        f"(mean ± standard error of {many}; bands 95%)"
+        "regret with M = 2, and of UCBConstantSpace (reconstructed) with M = 4; "
+        f"mean of {many}, 95% intervals"
     )
 
 
@@ -135,7 +163,7 @@ def _power(t: int) -> str:
 
 
 def _comparison(experiment: Comparison, results: Results) -> list[Group]:
-    bars, curves, pulls = [], [], []
+    points, curves, pulls = [], [], []
     found = {
         instance: {
             policy: results.of(policy, instance, None if policy in CONSTANT_SPACE else 2)
@@ -144,18 +172,20 @@ def _comparison(experiment: Comparison, results: Results) -> list[Group]:
         for instance in experiment.instances
     }
     means = [result.regret.mean for mine in found.values() for result in mine.values()]
-    limits = min(means) / 3, max(means) * 2.5
+    limits = min(means) / 1.6, max(means) * 1.6
     for instance, mine in found.items():
         title = TITLES[instance]
         said = ", ".join(f"{NAMES[p]} {r.regret.mean:,.0f}" for p, r in mine.items())
-        bars.append(Panel(title, f"Regret on {instance}: {said}.", partial(_bars, mine, limits)))
+        points.append(
+            Panel(title, f"Regret on {instance}: {said}.", partial(_points, mine, limits))
+        )
         words = f"Regret over time on {instance}, on log axes, for {', '.join(map(_name, mine))}."
         curves.append(Panel(title, words, partial(_curves, mine)))
         words = f"Mean pulls of each arm of {instance}, best arm first, by policy."
         pulls.append(Panel(title, words, partial(_pulls, mine)))
     horizon = _power(experiments.HORIZON)
     parts = [
-        Group(f"After {horizon} pulls, as in the paper", tuple(bars)),
+        Group(f"After {horizon} pulls", tuple(points)),
         Group("Over time", tuple(curves)),
     ]
     if experiment.pulls_by_arm:
@@ -167,40 +197,37 @@ def _name(policy: str) -> str:
     return NAMES[policy]
 
 
-def _bars(found: dict[str, Result], limits: tuple[float, float], ax: Axes) -> None:
-    places = np.arange(len(found))
-    regrets = [result.regret for result in found.values()]
-    ax.bar(
-        places,
-        [regret.mean for regret in regrets],
-        yerr=[np.nan_to_num(regret.sem) for regret in regrets],
-        color=[COLOURS[policy] for policy in found],
-        width=0.62,
-        capsize=3,
-    )
-    ax.set_yscale("log")
-    ax.set_ylim(*limits)
-    ax.set_xticks(places, [_SHORT[policy] for policy in found], fontsize=8)
-    ax.grid(axis="x", visible=False)
-    ax.set_ylabel("regret")
-    for place, regret in zip(places, regrets, strict=True):
-        ax.annotate(
-            f"{regret.mean:,.0f}",
-            (float(place), regret.mean + float(np.nan_to_num(regret.sem))),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-        )
+def _points(found: dict[str, Result], limits: tuple[float, float], ax: Axes) -> None:
+    names = [_at_the_end(policy) for policy in found]
+    styles = [(COLOURS[policy], "-") for policy in found]
+    plot_final(list(found.values()), ax, names, styles, x="log")
+    ax.set_xlim(*limits)
+    ticks = [tick for tick in _TICKS if limits[0] <= tick <= limits[1]]
+    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
 
 
 def _curves(found: dict[str, Result], ax: Axes) -> None:
-    plot_regret(
+    _over_time(
         list(found.values()),
+        [_at_the_end(policy) for policy in found],
+        [COLOURS[policy] for policy in found],
         ax,
-        names=[_at_the_end(policy) for policy in found],
-        styles=[(COLOURS[policy], "-") for policy in found],
     )
+
+
+def _over_time(
+    results: Sequence[Result], names: Sequence[str], colours: Sequence[str], ax: Axes
+) -> None:
+    """Mean regret with 95% bands on log axes; the first pulls, where all are alike, left out."""
+    set_scales(ax, "log", "log")
+    for result, name, colour in zip(results, names, colours, strict=True):
+        shown = result.curve.t >= result.settings["horizon"] * FROM
+        line_with_band(
+            ax, result.curve.t[shown], result.curve.per_run[:, shown], name, (colour, "-")
+        )
+    label_ends(ax)
+    ax.set_xlabel("pulls")
+    ax.set_ylabel("regret")
 
 
 def _pulls(found: dict[str, Result], ax: Axes) -> None:
@@ -221,55 +248,32 @@ def _at_the_end(policy: str) -> str:
 
 def _sweep(experiment: Sweep, results: Results) -> list[Group]:
     instance = experiment.instance
-    bars, curves = [], []
-    everything = [
-        results.regret(policy, instance, memory, horizon).mean
-        for policy in SWEPT
-        for memory in MEMORIES
-        for horizon in experiments.HORIZONS
-    ]
-    limits = min(everything) / 2, max(everything) * 6
+    by_memory, curves = [], []
     for horizon in experiments.HORIZONS:
         words = f"Regret on {instance} after {horizon} pulls, by memory and policy."
-        draw = partial(_memory_bars, results, instance, horizon, limits)
-        bars.append(Panel(f"after {_power(horizon)} pulls", words, draw))
+        draw = partial(_by_memory, results, instance, horizon)
+        by_memory.append(Panel(f"after {_power(horizon)} pulls", words, draw))
     for policy in SWEPT:
         words = f"Regret of {NAMES[policy]} over time on {instance}, a line for each memory."
         curves.append(
             Panel(NAMES[policy], words, partial(_memory_curves, results, instance, policy))
         )
-    return [Group("By memory, as in the paper", tuple(bars)), Group("Over time", tuple(curves))]
+    return [Group("By memory", tuple(by_memory)), Group("Over time", tuple(curves))]
 
 
-def _memory_bars(
-    results: Results, instance: str, horizon: int, limits: tuple[float, float], ax: Axes
-) -> None:
+def _by_memory(results: Results, instance: str, horizon: int, ax: Axes) -> None:
     places = np.arange(len(MEMORIES))
-    wide = 0.8 / len(SWEPT)
-    for index, policy in enumerate(SWEPT):
+    set_scales(ax, "linear", "log")
+    for policy in SWEPT:
         regrets = [results.regret(policy, instance, memory, horizon) for memory in MEMORIES]
-        ax.bar(
-            places + (index - (len(SWEPT) - 1) / 2) * wide,
-            [regret.mean for regret in regrets],
-            yerr=[np.nan_to_num(regret.sem) for regret in regrets],
-            width=wide,
-            color=COLOURS[policy],
-            label=NAMES[policy],
-            error_kw={"elinewidth": 0.8},
-        )
+        per_run = np.stack([regret.per_run for regret in regrets], axis=1)
+        line_with_band(ax, places, per_run, NAMES[policy], (COLOURS[policy], "-"), marker="o")
+    label_ends(ax)
     ax.set_xticks(places, [str(memory) for memory in MEMORIES])
     ax.set_xlabel("arm memory M")
     ax.set_ylabel("regret")
-    ax.set_yscale("log")
-    ax.set_ylim(*limits)
-    ax.grid(axis="x", visible=False)
-    ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper left")
 
 
 def _memory_curves(results: Results, instance: str, policy: str, ax: Axes) -> None:
-    plot_regret(
-        [results.of(policy, instance, memory) for memory in MEMORIES],
-        ax,
-        names=[f"M = {memory}" for memory in MEMORIES],
-        styles=[(colour, "-") for colour in _BY_MEMORY],
-    )
+    found = [results.of(policy, instance, memory) for memory in MEMORIES]
+    _over_time(found, [f"M = {memory}" for memory in MEMORIES], _BY_MEMORY, ax)
