@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUNS ?=
 
-.PHONY: test test-long lint paper bench browser clean help
+.PHONY: test test-long lint paper figures bench browser clean help
 
 help:
 	@echo "make paper      reproduce the paper into report/index.html; RUNS=5 for a quick look"
 	@echo "make test       lint, types, import rules and all tests"
 	@echo "make test-long  the full-size statistical checks (minutes)"
+	@echo "make figures    the pictures of README.md and docs/, by the present code: docs/images/"
 	@echo "make bench      the time of a pull beside textbook loops and other packages: bench/"
 	@echo "make clean      remove .venv and what was made"
 
@@ -31,6 +32,10 @@ $(VENV)/.dev: $(VENV)/.sim
 paper: $(VENV)/.sim
 	@$(BIN)/handful paper $(if $(RUNS),--runs $(RUNS)) --out report
 	@echo "the report is ready: open report/index.html in a browser"
+
+# The leaderboard's picture is made from cached cells only: `handful leaderboard` takes an hour.
+figures: $(VENV)/.sim
+	@$(BIN)/python -m handful.cli.figures
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks stubs

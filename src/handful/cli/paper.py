@@ -15,7 +15,7 @@ from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError, WriteError
 from handful.simulation.files import reason
 from handful.simulation.plan import Cell, whole
-from handful.studies.paper import claims, report, tables
+from handful.studies.paper import beyond, claims, report, tables
 from handful.studies.paper.experiments import EXPERIMENTS, Table, recorded
 from handful.studies.paper.verdict import Claim
 from handful.studies.results import Results
@@ -68,6 +68,8 @@ def command(
     needed = list(EXPERIMENTS) if CLAIMS in wanted else wanted
     plan = _plan(needed, runs, seed)
     cells = [planned for group in plan.values() for planned in group]
+    if everything:
+        cells += beyond.cells(runs or beyond.RUNS, seed)
     results = run_cells(Store(report_folder(out) / "cells"), cells, n_jobs, fresh)
     figures = [name for name in wanted if name in EXPERIMENTS and not _is_table(name)]
 
@@ -155,8 +157,8 @@ def run_cells(store: Store, cells: list[Cell], n_jobs: int | None, fresh: bool) 
 
 def _report(results: Results, out: Path, seed: int, n_jobs: int | None, fresh: bool) -> list[Path]:
     planned = recorded(seed)
-    kept = Store(out / "cells").run([planned], lambda done, what: None, n_jobs, fresh)
-    return report.write(results, kept.at(planned), out, seed)
+    found = Store(out / "cells").run(planned, lambda done, what: None, n_jobs, fresh)
+    return report.write(results, [found.at(one) for one in planned], out, seed)
 
 
 def _data(name: str, cells: list[Cell], results: Results) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ _MANY_BARS = 1500
 """More bars are drawn as pixels in SVG and PDF too, to keep the file small."""
 _NAMED_ARMS = 30
 _MANY_CHANGES = 250
-_COLOURS = "viridis_r"
+_PALE, _DARK = "#cddff0", "#08306b"
 _RECOMMENDED = "#D55E00"
 _FAINT = "#767676"
 
@@ -110,10 +110,11 @@ def _label_rows(ax: Axes, rows: Rows) -> None:
     n = len(rows.arms)
     few = n <= _NAMED_ARMS
     ticks = range(n) if few else sorted({round(q * (n - 1) / 8) for q in range(9)})
+    digits = _digits(rows.means, len(ticks))
     texts = []
     for row in ticks:
         name = str(rows.arms[row])
-        texts.append(name if rows.means is None else f"{rows.means[row]:.2f}")
+        texts.append(name if rows.means is None else f"{rows.means[row]:.{digits}f}")
         if few and rows.means is not None:
             texts[-1] = f"arm {name}   {texts[-1]}"
     ax.set_yticks(list(ticks), texts, fontsize=8 if n > 15 else 9)
@@ -122,9 +123,20 @@ def _label_rows(ax: Axes, rows: Rows) -> None:
     ax.set_ylabel(f"{which}, {'first' if rows.means is None else 'best'} on top")
 
 
+def _digits(means: Floats | None, ticks: int) -> int:
+    """Decimals that tell the means at neighbouring ticks apart, two at least.
+
+    >>> _digits(np.linspace(0.05, 0.0, 100), 9), _digits(np.linspace(0.99, 0.01, 10), 10)
+    (3, 2)
+    """
+    step = 0.0 if means is None else float(means.max() - means.min()) / max(1, ticks - 1)
+    return 2 if step <= 0.0 else min(6, max(2, -math.floor(math.log10(step))))
+
+
 def _draw_bars(ax: Axes, stays: Stays, rows: Rows, starts: Floats, ends: Ints) -> None:
     """Draw the stays as one collection of rectangles with a least width."""
     from matplotlib.collections import PolyCollection
+    from matplotlib.colors import LinearSegmentedColormap
 
     stay, slot = np.nonzero(stays.arms >= 0)
     row = rows.of(stays.arms[stay, slot])
@@ -139,8 +151,9 @@ def _draw_bars(ax: Axes, stays: Stays, rows: Rows, starts: Floats, ends: Ints) -
     corners[:, 1, 1] = corners[:, 2, 1] = row + half
     # The darkest last: where bars are thinner than a pixel, the most pulled arms stay visible.
     order = np.argsort(share, kind="stable")
+    shades = LinearSegmentedColormap.from_list("handful", [_PALE, _DARK])
     bars = PolyCollection(
-        list(corners[order]), array=share[order], cmap=_COLOURS, edgecolors="face",
+        list(corners[order]), array=share[order], cmap=shades, edgecolors="face",
         linewidths=0.5 if len(rows.arms) <= _NAMED_ARMS else 1.0,
         rasterized=len(row) > _MANY_BARS, gid="handful-stays",
     )  # fmt: skip
@@ -214,15 +227,15 @@ def _draw_marks(ax: Axes, marks: list[tuple[int, int, int]]) -> None:
 
 def legend(results: Sequence[Result]) -> str:
     """Explain the marks in timelines of these results."""
-    lines = ["A bar: a stay of an arm in memory, from when it entered to when it left"]
+    lines = ["Bar: an arm in memory, from when it entered to when it left"]
     if all(result.settings["memory"] == 1 for result in results):
         lines[0] += "."
         lines.append("There is room for one arm, which is also the one recommended.")
     else:
-        lines[0] += ";\nthe darker, the larger its share of the pulls in that time."
-        lines.append(
-            "Orange: the arm that the last finished stay recommended; the dot: at the end."
+        lines[0] += (
+            ";\nthe darker, the larger its share of the pulls; pale: in memory, hardly pulled."
         )
+        lines.append("Orange: the recommended arm; the dot: at the end.")
     marks = [phase_starts(result) for result in results]
     if any(len(mine) > 1 and mine[-1][1] == 1 for mine in marks):
         lines.append("Dashed: a new phase, in which every arm has a stay twice as long as before.")

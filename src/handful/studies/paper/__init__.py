@@ -5,12 +5,10 @@ memory", AAAI 2020 (arXiv 1901.08387).
 
     published.py    what the paper prints
     experiments.py  which cells its tables and figures are made of
-    store.py        finished cells, kept on disk
-    results.py      finished cells, by what they are of
     tables.py       as published and as measured
     claims.py       what the paper says of them, as comparisons
     verdict.py      what follows from comparisons
     figures.py      the paper's figures, and the same as curves over time
+    beyond.py       Race beside the best of the paper's policies, with the same memory
     report.py       all of it on one page
-    typeset.py      how numbers and formulas are written there
 """

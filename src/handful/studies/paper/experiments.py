@@ -8,11 +8,11 @@
     fig4    as fig2 on B_0.3^100
     fig5    as fig2 on B_0.6^100
 
-Also one run of UCB-M whose memory is recorded, to show Algorithm 1 at work.
+Also one run of UCB-M and one of Race whose memory is recorded, to show which arms are in it when.
 
 T = 10^6; 20 runs in the tables and 100 in the figures, as in the paper. A run to 10^6 pulls passes
 through 10^4 and 10^5 exactly as a shorter run would, so shorter horizons cost nothing, except for
-MOSS with all arms in memory, which is told the horizon.
+MOSS with all arms in memory, which is given the horizon.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Sweep:
                     yield cell(policy, self.instance, memory, horizon, runs, seed)
 
     def horizons_to_run(self, policy: str, memory: int) -> tuple[int, ...]:
-        """One run to the end serves all horizons unless the policy is told the horizon."""
+        """One run to the end serves all horizons unless the policy is given the horizon."""
         n_arms = cell(policy, self.instance, memory, 1).instance.n_arms
         return HORIZONS if policy == "moss-m" and memory >= n_arms else (HORIZON,)
 
@@ -145,6 +145,8 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 
 
-def recorded(seed: int) -> Cell:
-    """One run of Algorithm 1 with a record of its memory."""
-    return cell("ucb-m", "linear:10", 2, RECORDED, 1, seed, record=True)
+def recorded(seed: int) -> list[Cell]:
+    """One run of Algorithm 1, and one of Race, with a record of their memory."""
+    return [
+        cell(policy, "linear:10", 2, RECORDED, 1, seed, record=True) for policy in ("ucb-m", "race")
+    ]

@@ -1,7 +1,7 @@
 """The report: tables, figures and claims on one page, and as Markdown and LaTeX.
 
-`index.html` holds its pictures and opens with no network; `report.md` is for a README, `report.tex`
-for a paper. The words are in `templates/`, the numbers come from results.
+`index.html` holds its pictures and opens without a network; `report.md` is for a README,
+`report.tex` for a paper. The words are in `templates/`, the numbers come from results.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from handful import __version__
 from handful.plots.style import save
 from handful.simulation import Result
 from handful.studies.pages import PLACE_OF_LINK, REPORT, embedded, link_leaderboard
-from handful.studies.paper import claims, experiments, figures, tables, verdict
+from handful.studies.paper import beyond, claims, experiments, figures, tables, verdict
 from handful.studies.paper.experiments import EXPERIMENTS, TABULATED, Table
 from handful.studies.paper.published import INSTANCES
 from handful.studies.results import Results
@@ -41,14 +41,20 @@ class Picture:
     source: str
 
 
-def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[Path]:
+def write(results: Results, recorded: Sequence[Result], folder: Path, seed: int) -> list[Path]:
     """Write the report in all forms; returns the files, the page first.
 
-    `recorded` is the run whose memory is shown.
+    `recorded` are the runs of UCB-M and of Race whose memory is shown.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    timeline = figures.timeline(recorded)
-    shown = _contents(results, timeline, seed)
+    pairs = beyond.pairs(results)
+    drawn = {
+        "memory": figures.timeline(recorded[0]),
+        "memory-race": figures.timeline(recorded[1]),
+        "race": beyond.draw(pairs),
+    }
+    shown = _contents(results, pairs, seed)
+    shown["pictures"] = {name: embedded(made) for name, made in drawn.items()}
     written = []
     for template, name in (
         ("report.html", REPORT),
@@ -59,12 +65,13 @@ def write(results: Results, recorded: Result, folder: Path, seed: int) -> list[P
         text = environment(template).get_template(template).render(shown)
         path.write_text(text, encoding="utf-8")
         written.append(path)
-    save(timeline, str(folder / "memory.png"))
+    for name, made in drawn.items():
+        save(made, str(folder / f"{name}.png"))
     link_leaderboard(folder)
     return written
 
 
-def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
+def _contents(results: Results, pairs: list[beyond.Pair], seed: int) -> dict[str, Any]:
     measured = {
         name: tables.measured(experiment, results)
         for name, experiment in EXPERIMENTS.items()
@@ -109,7 +116,8 @@ def _contents(results: Results, timeline: Figure, seed: int) -> dict[str, Any]:
             for name, experiment in EXPERIMENTS.items()
             if not isinstance(experiment, Table)
         ],
-        "timeline": embedded(timeline),
+        "pairs": pairs,
+        "mean_ratios": {m: beyond.mean_ratio(pairs, m) for m in beyond.SAME_MEMORY},
         "results": results.all(),
         "pulls": sum(r.settings["runs"] * r.settings["horizon"] for r in results.all()),
         "runs": _span(r.settings["runs"] for r in results.all()),
@@ -143,15 +151,20 @@ def _picture(panel: figures.Panel) -> Picture:
     return Picture(panel.title, panel.words, embedded(panel.alone()))
 
 
+def drawn_figure(name: str, results: Results) -> Figure:
+    """Draw one of the paper's figures, with all of its panels."""
+    experiment = EXPERIMENTS[name]
+    assert not isinstance(experiment, Table)
+    title = f"Figure {name.removeprefix('fig')}: {figures.caption(experiment, results)}"
+    return figures.together(title, figures.groups(experiment, results))
+
+
 def draw_all(results: Results, names: Sequence[str], folder: Path) -> list[Path]:
     """Write figures as PNG and SVG; returns the PNG files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in names:
-        experiment = EXPERIMENTS[name]
-        assert not isinstance(experiment, Table)
-        title = f"Figure {name.removeprefix('fig')}: {figures.caption(experiment, results)}"
-        drawn = figures.together(title, figures.groups(experiment, results))
+        drawn = drawn_figure(name, results)
         for ending in ("svg", "png"):
             path = folder / f"{name}.{ending}"
             save(drawn, str(path))

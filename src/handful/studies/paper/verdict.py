@@ -14,7 +14,7 @@ from typing import Any
 from handful.simulation.result import Estimate
 
 CONFIRMED = "confirmed"
-MOSTLY = "confirmed where it can be told"
+MOSTLY = "confirmed where decided"
 PARTLY = "confirmed in part"
 OPEN = "too close to call"
 REFUTED = "not confirmed"
