@@ -57,12 +57,20 @@ def missing_pictures(page: Page) -> int:
 
 
 def sticking_out(page: Page) -> list[str]:
-    """What reaches beyond the right edge: the page then scrolls sideways."""
+    """What reaches beyond the right edge, so that the page scrolls sideways.
+
+    The contents of a box that scrolls by itself are left out; the box is not.
+    """
     found = page.evaluate(
         """() => {
           const width = document.documentElement.clientWidth;
+          const scrolls = e => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX);
+          const inBox = e => {
+            for (let p = e.parentElement; p; p = p.parentElement) if (scrolls(p)) return true;
+            return false;
+          };
           const wide = Array.from(document.body.querySelectorAll('*'))
-            .filter(e => e.getBoundingClientRect().right > width + 0.5)
+            .filter(e => !inBox(e) && e.getBoundingClientRect().right > width + 0.5)
             .map(e => e.tagName + ' ' + e.textContent.slice(0, 40));
           if (document.documentElement.scrollWidth > width) wide.push('the page');
           return wide;

@@ -221,7 +221,7 @@ def test_several_timelines_share_one_caption_that_covers_all() -> None:
         "memory", [recorded("ucb-m", "linear:9", 2, 99), recorded("robbins", "linear:9", None, 99)]
     )
     captions = [
-        t.get_text() for ax in made.axes for t in ax.texts if t.get_text().startswith("A bar")
+        t.get_text() for ax in made.axes for t in ax.texts if t.get_text().startswith("Bar:")
     ]
     assert len(captions) == 1
     assert "Orange" in captions[0]
@@ -271,3 +271,11 @@ def test_a_run_of_a_range_has_its_own_arms_and_number() -> None:
     assert means[0] is not None
     assert means[1] is not None
     assert means[0].tolist() == means[1].tolist()
+
+
+def test_means_at_click_rates_differ_in_print() -> None:
+    few, many = (recorded("race", f"linear:{arms}:0.05", 4, 300) for arms in (10, 50))
+    for result in (few, many):
+        texts = [text.get_text() for text in drawn(result).get_yticklabels()]
+        means = [text.split()[-1] for text in texts]
+        assert len(set(means)) == len(means) > 8

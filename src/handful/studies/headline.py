@@ -1,8 +1,8 @@
 """The picture of the README's first screen: 8 of 10,000 headlines in memory, or all of them.
 
 Every headline has a click rate between 0 and 5%, evenly spaced; 100,000 views. Thompson sampling
-with statistics of every headline has about ten views for each, too few to tell them apart: it loses
-nearly as many clicks as a headline picked at random. Race looks at some of the headlines, with
+with statistics of every headline has about ten views for each, too few to separate them: it loses
+nearly as many clicks as a random choice. Race looks at some of the headlines, with
 statistics of eight at any time.
 """
 

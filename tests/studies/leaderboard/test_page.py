@@ -21,9 +21,10 @@ from handful.policies.base import order_key, seed_word
 from handful.simulation import Cell, Result, run_cell
 from handful.simulation.seeds import policy_seed
 from handful.studies import pages, store
-from handful.studies.leaderboard import arenas, drift, page, scores
+from handful.studies.leaderboard import arenas, drift, figures, page, scores
 from handful.studies.leaderboard.arenas import ARENAS, BEST_LAST, Arena, Entry, entries, planned
 from handful.studies.leaderboard.scores import Board, Score, place_of_best
+from tests.browser import missing_pictures, opened, sticking_out
 
 
 def test_every_policy_takes_part_or_is_said_not_to() -> None:
@@ -119,11 +120,11 @@ def test_means_change_half_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr(drift, "PULLS", 2000)
     monkeypatch.setattr(drift, "CHANGE", 1000)
     monkeypatch.setattr(drift, "EVERY", 100)
-    told: list[str] = []
-    made = drift.simulate(tmp_path, 0, 2, told.append)
-    assert len(told) == len(drift.SCENARIOS) * len(drift.CONTESTANTS)
-    again = drift.simulate(tmp_path, 0, 2, told.append)
-    assert len(told) == len(drift.SCENARIOS) * len(drift.CONTESTANTS)  # kept, not made again
+    ran: list[str] = []
+    made = drift.simulate(tmp_path, 0, 2, ran.append)
+    assert len(ran) == len(drift.SCENARIOS) * len(drift.CONTESTANTS)
+    again = drift.simulate(tmp_path, 0, 2, ran.append)
+    assert len(ran) == len(drift.SCENARIOS) * len(drift.CONTESTANTS)  # cached
     for scenario, curves in made.regret.items():
         for name, curve in curves.items():
             assert curve.shape == (2, 20)
@@ -133,7 +134,9 @@ def test_means_change_half_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert made.after("falls", "Race, M = 2") > 0.05
 
 
-def test_the_command_runs_keeps_and_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command_runs_caches_and_prints(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     finite = Arena("ten", "linear:10", "ten arms", 200)
     endless = Arena("I2", "I2", "endless", 200)
     monkeypatch.setattr(arenas, "ARENAS", (finite, endless))
@@ -146,19 +149,19 @@ def test_the_command_runs_keeps_and_tells(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(drift, "EVERY", 100)
     ran = []
 
-    def in_python(cell: Cell, **told: Any) -> Result:
+    def in_python(cell: Cell, **given: Any) -> Result:
         ran.append(cell.id)
         return run_cell(cell, engine="python")
 
     monkeypatch.setattr(store, "run_cell", in_python)
     words = ["leaderboard", "--runs", "40", "--out", str(tmp_path)]
-    told = CliRunner().invoke(app, words)
-    assert told.exit_code == 0, told.output
+    ran_once = CliRunner().invoke(app, words)
+    assert ran_once.exit_code == 0, ran_once.output
     assert len(ran) == len(set(ran)) == len(list(arenas.cells(1, 0)))
     text = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
     assert "too few runs to say" in text
     again = CliRunner().invoke(app, [*words, "--json"])
-    assert len(ran) == len(set(ran))  # kept
+    assert len(ran) == len(set(ran))  # cached
     data = json.loads(again.stdout)
     assert data == json.loads((tmp_path / "leaderboard.json").read_text(encoding="utf-8"))
     race = {d["arena"]: d for d in data if d["policy"] == "race" and d["memory"] == "2"}
@@ -167,7 +170,7 @@ def test_the_command_runs_keeps_and_tells(monkeypatch: pytest.MonkeyPatch, tmp_p
     # Of 40 runs some have the best arm in the last tenth of the order, which is one place of ten.
     if "best arm last" in race:
         assert 2 <= race["best arm last"]["runs"] < 20
-    for line in told.stdout.splitlines():
+    for line in ran_once.stdout.splitlines():
         assert not line.startswith("ten\t2") or f"{race['ten']['mean']:,.0f}" in line
     refused = CliRunner().invoke(app, ["leaderboard", "--runs", "0", "--out", str(tmp_path)])
     assert refused.exit_code == 2
@@ -185,12 +188,17 @@ def small_board() -> Board:
     return Board(scores)
 
 
-def test_the_page_says_what_the_scores_say(
-    small_board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(scope="module")
+def drifts() -> drift.Drifts:
+    """Made up: a straight line for each contestant."""
     curves = np.cumsum(np.ones((2, drift.PULLS // drift.EVERY)), axis=1)
     labels = [drift.label(*who) for who in drift.CONTESTANTS]
-    drifts = drift.Drifts({s.name: dict.fromkeys(labels, curves) for s in drift.SCENARIOS}, 2)
+    return drift.Drifts({s.name: dict.fromkeys(labels, curves) for s in drift.SCENARIOS}, 2)
+
+
+def test_the_page_says_what_the_scores_say(
+    small_board: Board, drifts: drift.Drifts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(scores, "ENOUGH", 20)
     index = tmp_path / pages.REPORT
     index.write_text(f"<nav>{pages.PLACE_OF_LINK}</nav>", encoding="utf-8")
@@ -223,7 +231,8 @@ def test_the_page_says_what_the_scores_say(
         shown = list(
             dict.fromkeys(s.entry.shown_memory for s in small_board if s.entry.policy == policy)
         )
-        row = text.split('id="relative"')[0].split(f'<th scope="row">{escape(entry.title)}</th>')
+        explained = text.split('id="policies"')[1].split('id="tables"')[0]
+        row = explained.split(f'<th scope="row">{escape(entry.title)}</th>')
         assert len(row) == 2, policy
         assert row[1].startswith(f"<td>{', '.join(shown)}</td>")
     lost = any(duel.lost for duel in small_board.duels())
@@ -231,3 +240,39 @@ def test_the_page_says_what_the_scores_say(
     assert 'href="leaderboard.html"' in index.read_text(encoding="utf-8")
     assert "http" not in text.replace("http://www.w3.org", "")
     assert all(path.stat().st_size > 1000 for path in written)
+
+
+@pytest.mark.xdist_group("report")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_in_a_browser(
+    small_board: Board, drifts: drift.Drifts, tmp_path: Path, width: int
+) -> None:
+    written = page.write(small_board, drifts, tmp_path, 0)
+    with opened(width) as (tab, seen):
+        tab.goto(written[0].as_uri())
+        tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert missing_pictures(tab) == 0
+        assert tab.evaluate("document.images.length") == 4
+        assert sticking_out(tab) == []
+        assert seen.errors == []
+
+
+def test_what_a_policy_is_given_is_said() -> None:
+    given = {entry.policy: entry.given for arena in ARENAS for entry in entries(arena)}
+    assert given["race"] == given["ucb-m"] == given["imed"] == ""
+    assert given["moss-m"] == "T, used if M ≥ K"
+    assert given["moss"] == given["mbse"] == "T"
+    assert given["two-target:a={a},b={b}"] == "T, how rare good arms are"
+    assert given["ucb-air:beta={b}"] == "how rare good arms are"
+
+
+def test_held_out_instances_have_a_star_in_the_figures(
+    small_board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows() -> list[str]:
+        made = [figures.relative(small_board), figures.endless(small_board)]
+        return [text.get_text() for one in made for text in one.axes[0].get_yticklabels()]
+
+    assert rows() == [ARENAS[5].name, "I2"]
+    monkeypatch.setattr(arenas, "HELD_OUT", (arenas.ENDLESS[1],))
+    assert rows() == [ARENAS[5].name, "I2*"]

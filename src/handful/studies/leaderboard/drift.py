@@ -1,7 +1,7 @@
-"""What happens when means change, which none of the policies is made for.
+"""What happens when means change, though every policy assumes stationary rewards.
 
-The policies themselves, pull by pull, on ten arms whose means change half way; regret is counted
-against the arm that is the best at the time.
+Policies run pull by pull on ten arms whose means change half way; regret is relative to the arm
+that is the best at the time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.core.rng import stream, uniform, words
-from handful.plots.style import figure, label_ends, line_with_band, style
+from handful.plots.style import DASHES, PALETTE, figure, label_ends, line_with_band
 from handful.policies import policy_class
 from handful.simulation.sources import source_digest
 
@@ -29,6 +29,8 @@ CHANGE = PULLS // 2
 EVERY = 1000
 RUNS = 20
 CONTESTANTS = (("race", 2), ("race", 4), ("ts-m", 2), ("imed", None))
+LOOKS = ((PALETTE[1], "-"), (PALETTE[1], DASHES[1]), (PALETTE[0], "-"), ("#707070", "-"))
+"""Of the contestants' lines."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,13 @@ class Drifts:
     runs: int
 
     def after(self, scenario: str, contestant: str) -> float:
-        """The mean regret since the change, a pull."""
+        """The mean regret per pull since the change."""
         curve = self.regret[scenario][contestant].mean(axis=0)
         return float((curve[-1] - curve[CHANGE // EVERY - 1]) / (PULLS - CHANGE))
 
 
 def label(policy: str, memory: int | None) -> str:
-    """A contestant in words."""
+    """Return the name of a contestant."""
     title = policy_class(policy).title
     return title if memory is None else f"{title}, M = {memory}"
 
@@ -70,7 +72,7 @@ def label(policy: str, memory: int | None) -> str:
 def one_run(
     policy: str, memory: int | None, scenario: Scenario, seed: int, run: int
 ) -> list[float]:
-    """Regret after every so many pulls."""
+    """Return the regret after every `EVERY` pulls."""
     word = words("drift", policy, seed, run, count=1)[0]
     learner = policy_class(policy)(arms=len(scenario.before), memory=memory, seed=word)
     luck = stream("drift", scenario.name, seed, run)
@@ -87,9 +89,9 @@ def one_run(
 
 
 def simulate(
-    folder: Path, seed: int, runs: int, told: Callable[[str], None], fresh: bool = False
+    folder: Path, seed: int, runs: int, report: Callable[[str], None], fresh: bool = False
 ) -> Drifts:
-    """All runs; each contestant's are kept in the folder, and not made twice."""
+    """Run all contestants, each cached in the folder; `report` is called before one is run."""
     found: dict[str, dict[str, NDArray[np.float64]]] = {}
     for scenario in SCENARIOS:
         found[scenario.name] = {}
@@ -98,36 +100,40 @@ def simulate(
             text = f"{scenario} {policy} {memory} {seed} {runs} {PULLS} {sources}"
             digest = blake2b(text.encode(), digest_size=6).hexdigest()
             path = folder / f"drift-{policy}-{digest}.json"
-            kept = None if fresh else _load(path)
-            if kept is None:
-                told(f"drift: {label(policy, memory)}, {scenario.title}")
-                kept = [one_run(policy, memory, scenario, seed, run) for run in range(runs)]
+            curves = None if fresh else _load(path)
+            if curves is None:
+                report(f"drift: {label(policy, memory)}, {scenario.title}")
+                curves = [one_run(policy, memory, scenario, seed, run) for run in range(runs)]
                 part = path.with_suffix(".part")
-                part.write_text(json.dumps(kept), encoding="utf-8")
+                part.write_text(json.dumps(curves), encoding="utf-8")
                 part.replace(path)
-            found[scenario.name][label(policy, memory)] = np.array(kept)
+            found[scenario.name][label(policy, memory)] = np.array(curves)
     return Drifts(found, runs)
 
 
 def _load(path: Path) -> list[list[float]] | None:
-    """What was kept; a file that cannot be read is as good as none."""
+    """Return the cached curves, or None if there is no file or it cannot be read."""
     try:
-        kept: list[list[float]] = json.loads(path.read_text(encoding="utf-8"))
+        curves: list[list[float]] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return kept
+    return curves
 
 
 def draw(drifts: Drifts) -> Figure:
-    """Regret over time in both scenarios."""
-    made, axes = figure(1, len(SCENARIOS), 11.0, 3.8)
+    """Draw regret over time in both scenarios."""
+    made, axes = figure(1, len(SCENARIOS), 9.0, 3.6)
     times = np.arange(EVERY, PULLS + 1, EVERY)
     for ax, scenario in zip(axes, SCENARIOS, strict=True):
-        for index, (name, curves) in enumerate(drifts.regret[scenario.name].items()):
-            line_with_band(ax, times, curves, name, style(index))
+        shown = zip(drifts.regret[scenario.name].items(), LOOKS, strict=True)
+        for (name, curves), look in shown:
+            line_with_band(ax, times, curves, name, look)
         ax.axvline(CHANGE, color="#333333", linewidth=0.8)
         ax.set_title(scenario.title, fontsize=10)
         ax.set_xlabel("pulls")
         ax.set_ylabel("regret")
         label_ends(ax)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        ax.set_xticks([0, CHANGE, PULLS])
     return made

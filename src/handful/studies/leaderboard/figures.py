@@ -122,7 +122,7 @@ def _dot_plot(
     axes[0].set_yticks(range(len(arenas)), [arena.starred for arena in arenas])
     _legend(made, axes[0])
     if any(arena.held_out for arena in arenas):
-        made.text(0.005, 0.002, STAR, fontsize=9, color="#444444", va="bottom")
+        made.supxlabel(STAR, x=0.01, ha="left", fontsize=9, color="#444444")
     return made
 
 

@@ -34,7 +34,7 @@ INSTANCE_WORDS = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A panel or a whole figure for the page."""
+    """A panel as a picture of the page."""
 
     title: str
     words: str

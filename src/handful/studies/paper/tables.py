@@ -1,4 +1,4 @@
-"""The paper's tables, cell by cell: as published and as measured."""
+"""The paper's tables cell by cell: as published and as measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TableCell:
 
     @property
     def z(self) -> float:
-        """The difference in combined standard errors; not a number for a single run."""
+        """The difference in combined standard errors; NaN for a single run."""
         return (self.mean - self.published_mean) / math.hypot(self.sem, self.published_sem)
 
     @property
@@ -36,7 +36,7 @@ class TableCell:
         return self.row.startswith("Q")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; what is not a number is null."""
+        """Plain data for JSON; NaN becomes null."""
         values = {**asdict(self), "z": self.z}
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
