@@ -1,8 +1,8 @@
 """Claims as lists of comparisons, and the verdict that follows from how many hold.
 
-A comparison is of two measured regrets. It is decided if the difference would be as rare under equal
-means as three standard errors with many runs (1.3 in 1000 on each side), by Student's t with the
-number of runs there are.
+A comparison is of two measured regrets. It is decided if the difference would be as rare
+under equal means as three standard errors with many runs (1.3 in 1000 on each side), by Student's t
+with the number of runs there are.
 """
 
 from __future__ import annotations
