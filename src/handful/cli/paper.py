@@ -59,8 +59,8 @@ def command(
     claims  what the paper says, and what the numbers say of it (needs all of the above)
     all     everything, and the report: index.html, report.md, report.tex
 
-    Without a name: all. Finished cells are cached under --out, so a run that was stopped is resumed.
-    With --json: of one name its numbers, of several an object with an entry for each.
+    Without a name: all. Finished cells are cached under --out, so a run that was stopped is
+    resumed. With --json: of one name its numbers, of several an object with an entry for each.
     """
     runs = None if runs is None else whole("runs", runs, 10**6)
     everything = not names or ALL in names
@@ -94,7 +94,9 @@ def command(
         raise failed
 
 
-def try_to_write(write: Callable[[], list[Path]], out: Path) -> tuple[list[Path], WriteError | None]:
+def try_to_write(
+    write: Callable[[], list[Path]], out: Path
+) -> tuple[list[Path], WriteError | None]:
     """Write files; an error is returned, so that the numbers can be printed before it."""
     try:
         return write(), None

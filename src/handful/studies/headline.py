@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from handful.plots.style import PALETTE, figure, half_width
+from handful.plots.style import PALETTE, figure
 from handful.simulation import Cell, Result
+from handful.simulation.intervals import half_width
 from handful.simulation.plan import cell
 
 if TYPE_CHECKING:

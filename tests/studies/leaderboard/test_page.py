@@ -17,7 +17,7 @@ from scipy.stats import beta
 from handful.cli.app import app
 from handful.core.shuffle import Shuffle
 from handful.policies import POLICIES
-from handful.policies.base import order_key, seed_word
+from handful.policies.base import seed_word
 from handful.simulation import Cell, Result, run_cell
 from handful.simulation.seeds import policy_seed
 from handful.studies import pages, store
@@ -112,7 +112,7 @@ def test_memory_that_hurts_and_tails_are_found() -> None:
 def test_the_best_arm_is_last_where_its_order_says_so() -> None:
     cell = planned(BEST_LAST, Entry("race", 2, arenas.RACE), 1, 3)
     seed = seed_word(policy_seed(3, cell.id, 5))
-    order = [Shuffle.of(100, order_key(seed)).arm_at(place) for place in range(100)]
+    order = [Shuffle.of(100, seed).arm_at(place) for place in range(100)]
     assert place_of_best(cell, 3, 5) == order.index(0) / 100
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
-from handful.plots.style import PALETTE, figure, half_width
+from handful.plots.style import PALETTE, figure
+from handful.simulation.intervals import half_width
 from handful.simulation.plan import Cell, cell
 from handful.simulation.result import Estimate
 from handful.studies.paper import experiments
