@@ -11,14 +11,23 @@ from __future__ import annotations
 
 import math
 from hashlib import blake2b
+from typing import Protocol, TypeAlias
 
 MASK = 0xFFFF_FFFF_FFFF_FFFF
 GOLDEN = 0x9E37_79B9_7F4A_7C15
 ODD = 0xD6E8_FEB8_6659_FD93
 ULP = 2.0**-53
 
-State = list[int]
-"""[position, step]; an array of two uint64 in the kernels."""
+
+class Generator(Protocol):
+    """[position, step]: a list, or in kernels an array, of two 64-bit words."""
+
+    def __getitem__(self, index: int, /) -> int: ...
+
+    def __setitem__(self, index: int, word: int, /) -> None: ...
+
+
+State: TypeAlias = Generator
 
 
 def as_word(x: int) -> int:
@@ -162,13 +171,13 @@ def words(*parts: int | str, count: int) -> list[int]:
     return [int.from_bytes(digest[8 * i : 8 * i + 8], "little") for i in range(count)]
 
 
-def stream(*parts: int | str) -> State:
+def stream(*parts: int | str) -> list[int]:
     """A generator that depends on all the parts."""
     position, step = words(*parts, count=2)
     return [position, step | 1]
 
 
-def generator_from(key: int) -> State:
+def generator_from(key: int) -> list[int]:
     """The generator of a policy with this key, as it starts."""
     (step,) = words("step", key, count=1)
     return [key, step | 1]

@@ -20,7 +20,7 @@ CONTRIBUTING.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Protocol
 
 from handful.core.rng import GOLDEN, State, beta, tape_word
 
@@ -42,7 +42,13 @@ def reservoir_mean(i: int, a: float, b: float, top: float, key: int, state: Stat
     return top * beta(a, b, state)
 
 
-def mean_of(kind: int, i: int, K: int, alpha: float, top: float, listed: Sequence[float]) -> float:
+class Listed(Protocol):
+    """Means by index: a tuple, or an array in kernels."""
+
+    def __getitem__(self, index: int, /) -> float: ...
+
+
+def mean_of(kind: int, i: int, K: int, alpha: float, top: float, listed: Listed) -> float:
     """Return the mean of arm i of a finite set; `top` is that of arm 0 unless they are listed."""
     if kind == LISTED:
         return listed[i]

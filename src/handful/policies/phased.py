@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
+from handful.core.rng import Generator
 from handful.core.shuffle import arm_at, position_of
 from handful.core.state import Int, Small, State, admit, credit, most_pulled
 from handful.errors import RuleError, SettingError, StateError
@@ -127,7 +128,7 @@ def checked_credit(rule: Rule) -> Credit:
         return given
     message = f"the rule {rule.name} credits less than 0 or more than 1: give a number in [0, 1]"
 
-    def taken(reward: float, rng: list[int]) -> float:
+    def taken(reward: float, rng: Generator) -> float:
         x = given(reward, rng)
         if not 0.0 <= x <= 1.0:
             raise RuleError(message)

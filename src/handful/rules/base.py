@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from handful.core.rng import uniform
+from handful.core.rng import Generator, uniform
 from handful.core.state import State
 from handful.errors import SettingError
 
@@ -39,21 +39,21 @@ class Moment(NamedTuple):
     """The highest mean in memory; 0 unless the rule says `looks_at_top`."""
     eta: float
     """The policy's setting of that name; 1 if it has none."""
-    rng: list[int]
+    rng: Generator
     """The policy's generator, for rules that draw: `handful.core.rng.uniform(now.rng)`."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 Score: TypeAlias = Callable[[int, float, Moment], float]
-Credit: TypeAlias = Callable[[float, list[int]], float]
+Credit: TypeAlias = Callable[[float, Generator], float]
 
 
-def as_given(reward: float, rng: list[int]) -> float:
+def as_given(reward: float, rng: Generator) -> float:
     """Return the reward itself."""
     return reward
 
 
-def trial(reward: float, rng: list[int]) -> float:
+def trial(reward: float, rng: Generator) -> float:
     """Return 1 with probability `reward`, else 0: any reward as a Bernoulli trial of its mean."""
     if reward == 0.0 or reward == 1.0:
         return reward

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.jit import named
-from handful.simulation.kernels.world import Build, Floats, Ints, Words, World, arm_laws
+from handful.simulation.kernels.world import Build, World, arm_laws
 
 TABLE = 2**20
 """Entries of a table; what lies beyond is computed when needed."""

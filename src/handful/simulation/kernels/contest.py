@@ -18,10 +18,10 @@ the same exponentials, followed down to it, say which of the others can be above
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
 
 from handful.core.binomial import log_binomial
 from handful.core.rng import State, beta_from_one, positive_uniform, uniform
+from handful.simulation.kernels.arrays import Floats, Ints
 
 _DEEPEST = 300.0
 """Less than the logarithm by which a double can be too small to be told from 0."""
@@ -41,10 +41,10 @@ def tail(n: int, s: float, q: float) -> float:
 
 
 def contest(
-    n: Sequence[int],
-    s: Sequence[float],
+    n: Ints,
+    s: Floats,
     m: int,
-    tails: MutableSequence[float],
+    tails: Floats,
     leader: int,
     q: float,
     none: float,

@@ -10,8 +10,7 @@ extending the available precision", Numerische Mathematik 18, 1971. The slow twi
 
 from __future__ import annotations
 
-from typing import Any
-
+from handful.simulation.kernels.arrays import Floats, Ints
 from handful.simulation.kernels.jit import use
 
 SPLIT = 134217729.0
@@ -49,7 +48,7 @@ def plus(high: float, low: float, x: float, y: float) -> tuple[float, float]:
 
 @use
 def plus_all(
-    high: float, low: float, n: Any, gaps: Any, first: int, until: int, step: int
+    high: float, low: float, n: Ints, gaps: Floats, first: int, until: int, step: int
 ) -> tuple[float, float]:
     """The pair (high, low) plus pulls times gaps of the slots first, first + step, ... < until."""
     for i in range(first, until, step):
@@ -59,7 +58,7 @@ def plus_all(
 
 
 @use
-def plus_lanes(high: Any, low: Any, n: Any, gaps: Any, m: int, L: int) -> None:
+def plus_lanes(high: Floats, low: Floats, n: Ints, gaps: Floats, m: int, L: int) -> None:
     """The same for the pair of each of L lanes; slot i of lane l stands at i * L + l."""
     for i in range(m):
         for lane in range(L):

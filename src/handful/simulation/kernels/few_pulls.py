@@ -20,11 +20,12 @@ import numpy as np
 
 from handful.core import rng
 from handful.simulation.kernels import contest
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import PULLS, Luck, Memory
 from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.posteriors import chance, height, quantiles
 from handful.simulation.kernels.step import draw_uniforms
-from handful.simulation.kernels.world import Floats, Ints, Words, as_float, as_int, as_word
+from handful.simulation.kernels.world import as_float, as_int, as_word
 
 use(contest.proposal)
 

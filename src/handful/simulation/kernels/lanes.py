@@ -17,8 +17,9 @@ from numba.extending import intrinsic
 
 from handful.core import rng, shuffle
 from handful.policies import schedule
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.jit import use
-from handful.simulation.kernels.world import Floats, Ints, Words, as_int, as_word
+from handful.simulation.kernels.world import as_int, as_word
 
 WIDTH = 16
 """Lanes that are looked at together: enough independent work to hide each other's latency."""

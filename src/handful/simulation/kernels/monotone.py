@@ -24,12 +24,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.scores import DOUBT, DOUBT_BY_PULL, Scores
 from handful.simulation.kernels.step import Segment
 from handful.simulation.kernels.stretches import LEFT, certain, leading, misses, rivals_of, trial
-from handful.simulation.kernels.world import Build, Floats, Ints, Words, as_int, reward_law
+from handful.simulation.kernels.world import Build, as_int, reward_law
 
 START = 64
 """How many pulls ahead to look at first."""

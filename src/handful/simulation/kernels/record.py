@@ -20,19 +20,12 @@ import numpy as np
 from handful.core import binomial, rng
 from handful.core.state import fields
 from handful.policies.base import Policy
+from handful.simulation.kernels.arrays import Ints, Words
 from handful.simulation.kernels.block import Memory, empty_memory, entry
 from handful.simulation.kernels.exact import plus, plus_all, times
 from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.state import Scalars, Slots, bind, empty_record
-from handful.simulation.kernels.world import (
-    Batch,
-    Build,
-    Ints,
-    Words,
-    World,
-    as_int,
-    reward_law,
-)
+from handful.simulation.kernels.world import Batch, Build, World, as_int, reward_law
 
 use(binomial.binomial)
 

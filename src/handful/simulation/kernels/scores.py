@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from handful.rules import Rule
+from handful.simulation.kernels.arrays import Words
 from handful.simulation.kernels.block import Memory
 from handful.simulation.kernels.jit import named
 from handful.simulation.kernels.step import factors, timed
-from handful.simulation.kernels.world import Words
 
 DOUBT = 1e-11
 """More than rounding can change a score that is at most a few units large, ..."""

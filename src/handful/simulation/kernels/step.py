@@ -13,20 +13,12 @@ from typing import TypeAlias
 
 from handful.core import rng
 from handful.rules.base import Moment, Rule, Score
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import AHEAD, PULLS, TABLE, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
 from handful.simulation.kernels.lookup import play_whole
-from handful.simulation.kernels.world import (
-    Build,
-    Floats,
-    Ints,
-    Words,
-    as_float,
-    as_word,
-    reward_law,
-    tape_uniform,
-)
+from handful.simulation.kernels.world import Build, as_float, as_word, reward_law, tape_uniform
 
 Segment: TypeAlias = Callable[..., None]
 """segment(until, t, clock, last, m, L, b, eta, memory, luck, scratch, tables): pulls t, ...,

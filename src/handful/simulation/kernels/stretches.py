@@ -14,10 +14,11 @@ import math
 from collections.abc import Callable
 
 from handful.core import binomial, rng
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import Luck, Memory
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.scores import DOUBT, DOUBT_BY_PULL, Scores
-from handful.simulation.kernels.world import Floats, Ints, Words, as_int
+from handful.simulation.kernels.world import as_int
 
 use(binomial.binomial)
 use(rng.uniform)

@@ -33,12 +33,13 @@ import math
 from handful.core import rng
 from handful.core.binomial import log_binomial
 from handful.simulation.kernels import contest
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import AHEAD, PULLS, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.few_pulls import pull_by_cells, short_duel
 from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.posteriors import chance
 from handful.simulation.kernels.step import draw_uniforms
-from handful.simulation.kernels.world import Floats, Ints, Words, as_float, as_int, as_word
+from handful.simulation.kernels.world import as_float, as_int, as_word
 
 for _function in (contest.contest, contest.draw, contest.tail, log_binomial):
     use(_function)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from handful.core import rng, shuffle
 from handful.instances import Instance, distributions, means
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.jit import use
 
-# Arrays and 64-bit numbers as kernels see them. Inside a kernel Numba does the typing, from the
-# arguments; to mypy they are anything, so that plain functions of int and float can be called.
-Floats: TypeAlias = Any
-Ints: TypeAlias = Any
-Words: TypeAlias = Any
 as_word: Any = np.uint64
 as_int: Any = np.int64
 as_float: Any = np.float64
@@ -93,12 +90,12 @@ class Batch(NamedTuple):
     tape: Words
     on_tape: bool
     grid: Ints
-    regret: Floats
-    pulls: Ints
-    stay_arms: Ints
-    stay_pulls: Ints
-    stay_start: Ints
-    stay_recommended: Ints
+    regret: NDArray[np.float64]
+    pulls: NDArray[np.int64]
+    stay_arms: NDArray[np.int64]
+    stay_pulls: NDArray[np.int64]
+    stay_start: NDArray[np.int64]
+    stay_recommended: NDArray[np.int64]
     progress: Ints
     stop: Ints
 

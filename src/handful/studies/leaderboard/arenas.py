@@ -47,6 +47,7 @@ SET = {
 }
 """Policies that take part with settings; some are given true values of the arena."""
 LEFT_OUT = {
+    "random": "a baseline that learns nothing",
     "cover": "for two arms only",
     "ucb-mpa": "pulls the arms that ucb1 pulls",
     "sqrt-run-tabulated": "made to look like a row of the paper",

@@ -1,0 +1,38 @@
+"""The types of arrays in kernels: what Numba allows of NumPy, element types included.
+
+NumPy's own types say that an element is a NumPy scalar. In a kernel it is a plain machine number,
+and functions of int and float take it, so the elements are int and float here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, TypeAlias, TypeVar, overload
+
+T = TypeVar("T", int, float)
+
+
+class Array(Protocol[T]):
+    """An array of one or more dimensions."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each dimension."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[T]: ...
+
+    @overload
+    def __getitem__(self, index: int | tuple[int, ...]) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Array[T]: ...
+
+    def __setitem__(self, index: int | tuple[int, ...] | slice, value: T) -> None: ...
+
+
+Floats: TypeAlias = Array[float]
+Ints: TypeAlias = Array[int]
+Words: TypeAlias = Array[int]
+"""Of unsigned 64-bit integers."""
