@@ -84,7 +84,7 @@ def chance_table() -> Floats:
 def cell_table() -> Floats:
     """The bounds of the cells of each record, by n and then by s."""
     n, s = np.tril_indices(LONGEST + 1)
-    return quantiles(n, s, CELLS).ravel()
+    return quantiles(n.astype(np.float64), s.astype(np.float64), CELLS).ravel()
 
 
 @use

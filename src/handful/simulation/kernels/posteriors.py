@@ -61,7 +61,7 @@ def height(a: float, b: float, c: float, d: float) -> float:
     return math.exp(log_beta(a + c, b + d) - log_beta(a, b) - log_beta(c, d))
 
 
-def quantiles(n: NDArray[np.intp], s: NDArray[np.intp], cells: int) -> Column:
+def quantiles(n: Column, s: Column, cells: int) -> Column:
     """Where X ~ Beta(1 + s, 1 + n - s) has j/cells of its mass below, j <= cells: a row for each X.
 
     Each from the one before, by the first terms of a series and then by Halley's method, since the
@@ -97,11 +97,9 @@ def quantiles(n: NDArray[np.intp], s: NDArray[np.intp], cells: int) -> Column:
     return found
 
 
-def _below(
-    n: NDArray[np.intp], s: NDArray[np.intp], x: Column, log_ways: Column
-) -> tuple[Column, Column]:
+def _below(n: Column, s: Column, x: Column, log_ways: Column) -> tuple[Column, Column]:
     """P(X < x) and the density at x, given the logarithm of the ways to choose s of n."""
-    density: Column = (n + 1.0) * np.exp(log_ways + s * np.log(x) + (n - s) * np.log1p(-x))
+    density = (n + 1.0) * np.exp(log_ways + s * np.log(x) + (n - s) * np.log1p(-x))
     # More or fewer successes than to be expected, whichever is the rarer; others mirrored.
     mirrored = x * (n + 2.0) >= s + 1.0
     k = np.where(mirrored, n - s, s) + 1.0
