@@ -211,7 +211,7 @@ def _labels(arms: Iterable[Hashable]) -> tuple[Hashable, ...]:
             hash(label)
         except TypeError:
             raise SettingError(
-                f"the label {label!r} cannot be told apart from others (it is not hashable): "
+                f"the label {label!r} cannot be distinguished from others (it is not hashable): "
                 "label arms by numbers, strings or tuples"
             ) from None
         if label in seen:

@@ -18,7 +18,7 @@ _STIRLING = (
 
 
 def log_binomial(n: int, s: float, q: float) -> float:
-    """The logarithm of the chance of s successes in n trials at q in (0, 1), by Stirling's formula.
+    """Return the log-probability of s successes in n trials at q in (0, 1), by Stirling's formula.
 
     In the form of Loader, "Fast and accurate computation of binomial probabilities", 2000: no large
     numbers that nearly cancel are subtracted from each other.
@@ -59,9 +59,9 @@ def _stirling(k: float) -> float:
 
 
 def binomial(n: int, p: float, state: State) -> int:
-    """The number of successes in n trials of chance p.
+    """Draw the number of successes in n trials of probability p.
 
-    By adding up chances where few of the rarer kind are expected, else by rejection.
+    By adding up probabilities where few of the rarer kind are expected, else by rejection.
     """
     if p <= 0.5:
         return _few(n, p, state) if n * p < 10.0 else _many(n, p, state)
@@ -73,14 +73,14 @@ def _few(n: int, p: float, state: State) -> int:
     if p <= 0.0:
         return 0
     odds = p / (1.0 - p)
-    chance = math.exp(n * math.log1p(-p))
+    probability = math.exp(n * math.log1p(-p))
     u = uniform(state)
     k = 0
-    while u >= chance and k < n:
-        u -= chance
+    while u >= probability and k < n:
+        u -= probability
         k += 1
-        chance *= odds * (n - k + 1.0) / k
-        if chance < 1e-20 and k > n * p:  # what is left of u is rounding
+        probability *= odds * (n - k + 1.0) / k
+        if probability < 1e-20 and k > n * p:  # what is left of u is rounding
             break
     return k
 

@@ -3,7 +3,7 @@
     magic "hndf" | version | length and text of the policy's name | body | CRC-32 of all before it
 
 All numbers are little-endian. The body is the policy's own; see `Policy.to_bytes`. The check sum
-stands last in every version, so that a damaged state is told from one of a newer version.
+stands last in every version, so that a damaged state is not taken for one of a newer version.
 """
 
 from __future__ import annotations

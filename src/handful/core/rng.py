@@ -76,7 +76,7 @@ def tape_word(key: int, t: int, a: int) -> int:
 
 
 def normal(state: State) -> float:
-    """A standard normal number (Marsaglia's polar method, the second value not kept)."""
+    """A standard normal number (Marsaglia's polar method, the second value is discarded)."""
     while True:
         u = 2.0 * uniform(state) - 1.0
         v = 2.0 * uniform(state) - 1.0

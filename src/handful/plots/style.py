@@ -1,6 +1,6 @@
 """What all figures share: the house style, a line with its band, labels at the ends of lines.
 
-Colours are Okabe and Ito's, which can be told apart with any kind of colour vision. Lines are
+Colours are Okabe and Ito's, which differ for every kind of colour vision. Lines are
 labelled at their ends, so no legend is needed. `panels.py` makes whole figures, `timeline.py` draws
 the arm memory.
 """

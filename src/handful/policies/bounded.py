@@ -83,8 +83,8 @@ class MOSSM(PhasedPolicy):
         rescale: tuple[float, float] | None = None,
         **unknown: float,
     ) -> None:
-        told = {} if horizon is None else {"horizon": horizon}
-        super().__init__(arms, memory, seed=seed, rescale=rescale, **told, **unknown)
+        given = {} if horizon is None else {"horizon": horizon}
+        super().__init__(arms, memory, seed=seed, rescale=rescale, **given, **unknown)
 
 
 class QUCBM(PooledPolicy):

@@ -3,7 +3,7 @@
 Pekoz, "Some memoryless bandit policies", Journal of Applied Probability 40, 2003, has a PolicyA and
 a PolicyB of a function f. Its exact rules were not at hand; these are ours, in its spirit:
 
-    a new arm is looked at k times, gives x_1, ..., x_k, is kept for f(x_1) ... f(x_k) more pulls,
+    a new arm is looked at k times, gives x_1, ..., x_k, is pulled f(x_1) ... f(x_k) more times,
     and is given up
     pekoz-a   the same k for all arms
     pekoz-b   k = i for the i-th arm
@@ -25,7 +25,7 @@ _F1 = Setting(2.0, "f(1); f(0) is 1", lambda x: x >= 1.0, "f1 >= 1")
 
 
 class Patience(HandState):
-    """The arm in hand, and how many pulls more than its looks it is kept for."""
+    """The arm in hand, and how many pulls more than its looks it gets."""
 
     extra: Float
 
@@ -63,7 +63,7 @@ def look(state: Patience, slot: int, x: float, k: float, f1: float) -> None:
         state.up_next = 1
 
 
-def kept(state: Patience, slot: int, k: float) -> int:
+def pulls_left(state: Patience, slot: int, k: float) -> int:
     """Return how many more pulls an arm surely has after its looks, the last one not counted."""
     n = state.pulls[slot]
     if n < k or n == 0:
@@ -95,8 +95,8 @@ class PekozA(HandPolicy):
 
     @staticmethod
     def calm(state: Patience, slot: int, p: SameLooks) -> tuple[int, int]:
-        """After its looks, an arm is kept whatever it gives."""
-        return kept(state, slot, p.k), 0
+        """After its looks, an arm is pulled so often whatever its rewards."""
+        return pulls_left(state, slot, p.k), 0
 
 
 class PekozB(HandPolicy):
@@ -120,5 +120,5 @@ class PekozB(HandPolicy):
 
     @staticmethod
     def calm(state: Patience, slot: int, p: RisingLooks) -> tuple[int, int]:
-        """After its looks, an arm is kept whatever it gives."""
-        return kept(state, slot, float(state.tried)), 0
+        """After its looks, an arm is pulled so often whatever its rewards."""
+        return pulls_left(state, slot, float(state.tried)), 0

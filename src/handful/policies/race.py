@@ -1,70 +1,38 @@
-"""Racing: keep the incumbent's statistics for ever, and end a comparison as soon as it is decided.
+"""Racing: one incumbent keeps its statistics; each comparison ends as soon as it is decided.
 
-Algorithm 1 throws statistics away at every sub-phase and spends the whole of it on arms that are
-plainly worse. Here one **incumbent** keeps its place and its statistics; arms come up one by one
-and **challenge** it. With n0 pulls of mean m0 for the incumbent, n1 and m1 for the challenger:
+Algorithm 1 discards statistics at every sub-phase and spends all of it on arms that are clearly
+worse. Here one **incumbent** keeps its slot and its statistics, and arms come up one by one as
+**challengers**. With n0 pulls of mean m0 for the incumbent, and n1, m1 for the challenger:
 
-    pull            the challenger, or the incumbent where the challenger has had more pulls
-    it loses        if m1 <= m0 and w n1 kl(m1, m0) > c ln t0 (1 - ln n1 / ln l),
-                    where t0 is the time it came up, l how long a tie may last and
-                    w = n0 / (n0 + 2 n1)
-    it wins         if m1 > m0 and n1 > n0, or n1 kl(m1, m0) > 1.2 ln t
+    pull                   the challenger, or the incumbent once the challenger has more pulls
+    the challenger loses   if m1 <= m0 and w n1 kl(m1, m0) > c ln t0 (1 - ln n1 / ln l), where t0
+                           is the time at which it came up, l the longest that a tie may last, and
+                           w = n0 / (n0 + 2 n1)
+    the challenger wins    if m1 > m0 and n1 > n0, or if m1 > m0 and n1 kl(m1, m0) > 1.2 ln t
 
-kl is the divergence of Bernoulli laws, which for rewards in [0, 1] is on the safe side. A mean is
-above another if it is by more than 10^-9: sums of equal rewards differ by rounding. Between two
-duels the incumbent is pulled. The next arm comes up once all of these hold, with i arms so far, and
-X what the duels of arms that came up have cost, the sum of m0 minus reward over their pulls:
+kl is the divergence of Bernoulli distributions, a lower bound for other rewards in [0, 1]. One mean
+is above another if it is larger by more than 1e-9: sums of equal rewards differ by rounding.
+Between two duels the incumbent is pulled. Let i be the number of arms that have come up, X what
+their duels have cost (the sum of m0 minus reward over the challengers' pulls), and m the arms in
+memory. The next arm comes up once all of these hold:
 
     in the first pass over K arms    t^0.67 >= i and t^0.6 >= X, or t >= b = min(20 K, 0.4 K^1.5)
     after it                         t^0.67 >= i and t >= s = exp(L r^(i/K - 1)), with
-                                     L = ln(K)/0.6, at least 2; and t^0.6 >= X or t >= 2 s
-    always                           n0 >= 0.15 t / (m - 1), with m arms in memory
+                                     L = max(2, ln(K)/0.6); and t^0.6 >= X or t >= 2 s
+    always                           n0 >= 0.15 t / (m - 1)
 
-**How sure.** An arm that is the best but loses a duel is not lost: it comes up again. If it loses
-each with a chance of order exp(-c ln t0), the chances of the passes multiply, as if the statistics
-of all of them had been kept. Passes at times whose logarithm grows by a factor r need c = r - 1
-each to have erred with chance 1/t by the time t. With two arms in memory r = 1.27, and c = 0.43
-leaves room. In the first pass, where few incumbents are worth keeping, c = 0.2: it is about finding
-a good one soon.
+A tie ends after l pulls, at least 2: until arm K + 1 comes up l = t0^0.57, at most b^0.33; after
+that l = 8 t1 / K, at most t0, where t1 is the time at which the last arm was due. c is 0.2 in the
+first pass, 0.43 after it, and 0.7 for an arm that comes up with statistics in memory.
 
-**How long.** Near ties would last as long as everything before them. So the evidence asked for
-comes down with ln n1, as with IMED's ln n, and a tie ends after l pulls, at least 2:
+**More memory.** Losers stay in memory with their statistics until their slot is needed; the one
+with the lowest mean goes first. While no other arm is due, a loser whose mean exceeds the
+incumbent's is challenged again; these duels do not count in X. With M arms in memory passes are
+further apart: r = 1.27 + 0.05 ln(M/2) (1 - M/K). With room for all arms the policy is IMED.
 
-    until arm K + 1 comes up    l = t0^0.57, at most b^0.33
-    after that                  l = 8 t1 / K, at most t0; t1 is when the last arm was due
-
-What counts is that all arms get their turn. Most may tie, such as a thousand arms of 0.1 with one
-of 0.9 among them: with b^0.33 they are all looked at soon, and 8 t1 / K, not t0, keeps a pass that
-is late from becoming later with each duel. The price is that the best arm loses more often where it
-is one of the ties that are cut short; it comes up again. That is also why X does not hold up later
-passes for long: among 300 near ties it kept the second from coming to its end.
-
-**Who is believed.** To lose the incumbent wrongly would lose what all passes have found, hence
-1.2 ln t for that. An incumbent that won by luck has too high a mean until it was pulled more, hence
-its share of the pulls; where memory has more arms that may be as good, the share is smaller. It is
-also why a challenger with as many pulls is not yet beaten: n0 / (n0 + n1) is what the evidence is
-worth where both means are uncertain, and 2 n1 is for the incumbent being the luckiest of many.
-Without it, the best of 20 arms that is ahead by 0.05 loses more often to the luckiest of the
-others, which reads 0.526 for 0.5: with ten in memory the worst runs in a hundred have 4.4 times the
-mean regret instead of 3.2 times, though the mean is lower.
-
-Endless arms are a first pass that does not end: how many to look at is a question of what they
-cost, X, against what is left to gain. So it is with K arms at first; but the pass is a small part
-of 20 K pulls, and not to have seen the best arm by then would cost more. Where arms are few they
-are gone through sooner still.
-
-**More memory.** The losers stay, with their statistics, until their place is needed: the one with
-the lowest mean goes. One that comes up again challenges with what is known of it, with c = 0.7: it
-has no fresh chance in each pass, so it is asked more; with l pulls or more it has lost once it is
-not ahead. So does one whose mean is above the
-incumbent's after all, while no other is due; such duels are not counted in X, which is about how
-many arms to look at: counted, near ties in memory would keep the rest of the arms waiting. With the
-good arms in memory a pass finds less that is new, so with M of them passes are further apart:
-r = 1.27 + 0.05 ln(M/2) (1 - M/K). With room for all arms, nobody ever goes, and the policy is IMED.
-
-No bound on the regret is proven here. The constants are the same for all instances; they were
-chosen by simulation, by the mean and the 99th percentile together, on instances of the leaderboard
-and on others; docs/choosing.md says which had no say in it, and how Race does on those.
+Rewards are assumed stationary. No regret bound is proven. The constants are the same for all
+instances; docs/mathematics.md says why the rule has this form, and docs/choosing.md on which
+instances the constants were chosen and how Race does on others.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ class Setting:
 
 
 def whole_setting(default: float, summary: str, symbol: str) -> Setting:
-    """A setting that is a whole number from 1 on."""
+    """Return a setting that is an integer from 1 on."""
     return Setting(
-        default, summary, lambda x: 1 <= x <= 2**53 and x == int(x), f"a whole number {symbol} >= 1"
+        default, summary, lambda x: 1 <= x <= 2**53 and x == int(x), f"an integer {symbol} >= 1"
     )
 
 
@@ -36,7 +36,7 @@ PLANNED = whole_setting(math.nan, "pulls in all", "T")
 
 
 def check_settings(policy: type[Policy], given: Mapping[str, float | None]) -> dict[str, float]:
-    """The value of each setting of a policy, defaults filled in; not a number: left open."""
+    """Return the value of each setting of a policy, defaults filled in; NaN means unset."""
     for key in given:
         if key not in policy.settings:
             raise UnknownNameError(f"setting of {policy.name}", key, policy.settings)
@@ -59,7 +59,7 @@ def check_settings(policy: type[Policy], given: Mapping[str, float | None]) -> d
 
 
 def check_rescale(rescale: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Where rewards lie, as (lo, hi); None: in [0, 1]."""
+    """Return the range of rewards as (lo, hi); None means [0, 1]."""
     if rescale is None:
         return None
     try:

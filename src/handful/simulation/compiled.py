@@ -1,7 +1,7 @@
 """The `compiled` and `skip` engines: whole runs as Numba kernels, spread over threads.
 
 `compiled` makes exactly the choices of the oracle: same policy seeds, same reward streams, same
-tape. `skip` draws from the same law and looks only at the pulls that can change a decision.
+tape. `skip` draws from the same distribution and considers only the pulls that can change a decision.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     silent: a rule of one's own may mean something else in Numba than in Python. The twin is the
     policy itself or, for a skipping kernel, which makes other choices, its own source run by
     Python. A block of runs is compared with a run alone. Only the first pulls are seen; what
-    differs later, such as a whole number that overflows, is for `--engine python` to find.
+    differs later, such as an integer that overflows, is for `--engine python` to find.
     """
     cell = as_run(cell)
     if issubclass(cell.policy, PhasedPolicy) and cell.policy.rule.monotone:
@@ -81,9 +81,9 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     if not right:
         raise EngineError(
             f"the compiled kernel of {cell.policy.name} does not make the choices of the policy "
-            "itself. Either the rule means something else in Numba than in Python (whole numbers "
+            "itself. Either the rule means something else in Numba than in Python (integers "
             "overflow, names outside the function are frozen when it is first compiled), and "
-            "engine='python' runs it as it is; or a kept kernel is damaged: delete "
+            "engine='python' runs it as it is; or a cached kernel is damaged: delete "
             f"{cache_folder()}"
         )
 
@@ -115,7 +115,7 @@ def _interpreted(tiny: Cell, grid: list[int]) -> Outcome:
 
 
 def _loaded(tiny: Cell, grid: list[int], skipping: bool) -> Outcome:
-    """A first run; a kept kernel that cannot be loaded is thrown away and compiled again."""
+    """Return a first run; a cached kernel that cannot be loaded is deleted and compiled again."""
     try:
         return simulate_runs(tiny, grid, n_jobs=1, skipping=skipping)
     except (UnpicklingError, EOFError, OSError, ValueError, LookupError, AttributeError):

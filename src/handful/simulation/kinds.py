@@ -118,9 +118,7 @@ class Records(Kind):
         def run(block: Block, batch: Batch) -> None:
             kernel(block.first, p, world, batch, mine.cleared())
             if mine.failed[0]:
-                raise RuleError(
-                    f"{cell.policy.name} found no slot to pull: a score is not a number"
-                )
+                raise RuleError(f"{cell.policy.name} found no slot to pull: a score is NaN")
 
         return run
 

@@ -1,4 +1,4 @@
-"""The `python` engine, the oracle: drives the very policy object that users use, pull by pull.
+"""The `python` engine, the reference: drives the very policy object that users use, pull by pull.
 
 Slow and obvious. Every faster engine is proven against it.
 """
@@ -24,14 +24,14 @@ _stop: Event | None = None
 
 
 def watch(stop: Event) -> None:
-    """Make this process, a worker, end when told; interrupts are the parent's to handle."""
+    """Make this process, a worker, end when `stop` is set; the parent handles interrupts."""
     global _stop
     _stop = stop
     signal(SIGINT, SIG_IGN)
 
 
 class ExactSum:
-    """A sum of doubles without rounding, as a whole number of 2^-1074."""
+    """A sum of doubles without rounding, as an integer multiple of 2^-1074."""
 
     def __init__(self) -> None:
         self.units = 0

@@ -14,12 +14,12 @@ import numpy as np
 
 from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.jit import named
-from handful.simulation.kernels.world import Build, World, arm_laws
+from handful.simulation.kernels.world import Build, World, arm_facts
 
 TABLE = 2**20
 """Entries of a table; what lies beyond is computed when needed."""
 PULLS = 8
-"""Of a sub-phase that is looked up as a whole (see `whole`)."""
+"""Of a sub-phase that is looked up as a whole (see `lookup`)."""
 WHOLES = 4**PULLS
 """Entries of the table of those: two bits a pull."""
 AHEAD = 32
@@ -58,15 +58,15 @@ class Luck(NamedTuple):
     rewards: Words
     tape: Words
     on_tape: bool
-    law: int
+    distribution: int
     spread: float
 
 
 class Tables(NamedTuple):
     """Growth by t and width by n, how far each is filled, and for which b and m the width is.
 
-    `wholes` is what short sub-phases come to, 0 where it is not known (see `whole`). Thompson
-    sampling, which has no bonus, finds tables of posteriors in place of its factors: of chances for
+    `wholes` is what short sub-phases come to, 0 where it is not known (see `lookup`). Thompson
+    sampling, which has no bonus, finds tables of posteriors in place of its factors: of probabilities for
     the growth, of cells for the width (see `few_pulls`).
     """
 
@@ -89,7 +89,7 @@ class Walk(NamedTuple):
 class Scratch(NamedTuple):
     """For a segment to use as it likes.
 
-    For each lane a slot, `AHEAD` uniform numbers and four shapes; for all slots a whole number, in
+    For each lane a slot, `AHEAD` uniform numbers and four shapes; for all slots an integer, in
     one run a list of slots; a few numbers that a run finds again in the next segment; for the
     walker, two words a lane; a generator.
     """
@@ -126,13 +126,13 @@ def entry(build: Build) -> Callable[..., None]:
     enter(at, arm, key, world, memory, state), with the key of a reservoir's arms; `state` is
     overwritten.
     """
-    mean_in, centre_of = arm_laws(build)
+    mean_in, centre_of = arm_facts(build)
 
     def enter(at: int, arm: int, key: int, world: World, memory: Memory, state: Words) -> None:
         mu = mean_in(world, arm, key, state)
         memory.arms[at] = arm
         memory.mus[at] = mu
-        memory.centres[at] = centre_of(world.law, mu, world.spread)
+        memory.centres[at] = centre_of(world.distribution, mu, world.spread)
         memory.gaps[at] = world.best_mean - mu
         memory.n[at] = 0
         memory.s[at] = 0.0

@@ -24,7 +24,7 @@ from handful.core.rng import State, beta_from_one, positive_uniform, uniform
 from handful.simulation.kernels.arrays import Floats, Ints
 
 _DEEPEST = 300.0
-"""Less than the logarithm by which a double can be too small to be told from 0."""
+"""Less than the logarithm by which a double can be too small to differ from 0."""
 
 
 def draw(n: int, s: float, rng: State) -> float:

@@ -1,7 +1,7 @@
 """How kernels are compiled: the flags, the cache, and how plain functions get in.
 
 `use` makes a plain Python function callable from kernels without changing it, so that rules,
-schedules, laws and the generator are written once. `kernel` compiles; fastmath stays off (the
+schedules, distributions and the generator are written once. `kernel` compiles; fastmath stays off (the
 engines agree bit for bit), and the interpreter lock is released, so runs spread over threads.
 
 Numba's cache has three traps, each of which can serve a wrong kernel without a word:
@@ -13,7 +13,7 @@ Numba's cache has three traps, each of which can serve a wrong kernel without a 
   name of its own.
 - They also share one index file, which two processes overwrite. Ours has a folder for each kernel.
 
-A kernel of functions from outside this package is not kept, since we cannot see when they change.
+A kernel of functions from outside this package is not cached, since we cannot see when they change.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _can_write(folder: Path) -> bool:
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled kernels are kept."""
+    """Return the folder of cached kernels."""
     home = os.environ.get("HANDFUL_CACHE_DIR")
     if home is None:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

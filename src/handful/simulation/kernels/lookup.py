@@ -3,7 +3,7 @@
 With M = 2 the first phase has sub-phases of 8 pulls, and with very many arms no other phase is ever
 reached. A pull takes the next uniform number, whichever arm it is of; so 8 numbers and two means
 say what either arm would give at each pull, two bits a pull, and the choices follow from these.
-What they come to is worked out when they first occur, with the scores of the step engine, and kept.
+What they come to is worked out when they first occur, with the scores of the step engine, and stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def play_whole(L: int, memory: Memory, luck: Luck, scratch: Scratch, tables: Tab
     happened, below = scratch.best, scratch.slots
     for lane in range(L):
         happened[lane] = 0
-    # A uniform number is a multiple of 2^-53: whether it is below a mean is asked in whole numbers.
+    # A uniform number is a multiple of 2^-53: whether it is below a mean is asked in integers.
     for i in range(2 * L):
         below[i] = as_int(math.ceil(memory.mus[i] / rng.ULP))
     positions, steps = luck.rewards[:L], luck.rewards[L:]

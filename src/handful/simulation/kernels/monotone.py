@@ -16,7 +16,7 @@ while if it is not pulled; those whose bound is below the highest score are not 
 times together. How far ahead to look adapts: further when the leader came through, less far when it
 did not. Stretches end where the segment does, so that regret at the times of the grid is exact.
 
-With stretches the law is that of the policy; without, the choices are.
+With stretches the distribution is that of the policy; without them, so are the choices.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.scores import DOUBT, DOUBT_BY_PULL, Scores
 from handful.simulation.kernels.step import Segment
 from handful.simulation.kernels.stretches import LEFT, certain, leading, misses, rivals_of, trial
-from handful.simulation.kernels.world import Build, as_int, reward_law
+from handful.simulation.kernels.world import Build, as_int, reward_of
 
 START = 64
 """How many pulls ahead to look at first."""
@@ -58,7 +58,7 @@ def highest_mean(hat: Floats, m: int) -> int:
 def segment(scores: Scores, kin: str, build: Build) -> Segment:
     """The segment of a rule with these scores."""
     grown, standing, supposed, pulled, looks_at_top, _, few, _ = scores
-    reward = reward_law(build)
+    reward = reward_of(build)
     stretching = build.skipping
     look = _lookout(scores, kin)
     costly = scores.costly
@@ -171,7 +171,7 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                 x = trial(mus[leader], leader, urn, luck.rewards)
             else:
                 x = reward(
-                    luck.law, memory.arms[leader], mus[leader], memory.centres[leader], luck.spread,
+                    luck.distribution, memory.arms[leader], mus[leader], memory.centres[leader], luck.spread,
                     luck.on_tape, luck.tape[0], clock + t, luck.rewards,
                 )  # fmt: skip
             s[leader] += x

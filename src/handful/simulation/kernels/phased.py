@@ -70,7 +70,7 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
     """The kernel of Algorithm 1 with this rule.
 
     It runs the runs first, ..., first + used - 1 in a block of L lanes; lanes to spare repeat the
-    last run and leave nothing behind. A horizon of 0 is one not told.
+    last run and leave nothing behind. A horizon of 0 is one that the policy is not given.
     """
     segment, kin = segments.segment(rule, build)
     enter = entry(build)
@@ -103,7 +103,7 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
             tape[lane] = batch.tape[r]
             high[lane] = 0.0
             low[lane] = 0.0
-        luck = Luck(choices, rewards, tape, batch.on_tape, world.law, world.spread)
+        luck = Luck(choices, rewards, tape, batch.on_tape, world.distribution, world.spread)
         t = 0
         g = 0
         stay = 0

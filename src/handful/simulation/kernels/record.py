@@ -25,7 +25,7 @@ from handful.simulation.kernels.block import Memory, empty_memory, entry
 from handful.simulation.kernels.exact import plus, plus_all, times
 from handful.simulation.kernels.jit import family, kernel, use
 from handful.simulation.kernels.state import Scalars, Slots, bind, empty_record
-from handful.simulation.kernels.world import Batch, Build, World, as_int, reward_law
+from handful.simulation.kernels.world import Batch, Build, World, as_int, reward_of
 
 use(binomial.binomial)
 
@@ -82,7 +82,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
     """Return the kernel of run r of a policy."""
     start, propose, observe = use(policy.start), use(policy.propose), use(policy.observe)
     clairvoyant = "true_mean" in fields(policy.State)
-    reward = reward_law(build)
+    reward = reward_of(build)
     enter = entry(build)
     skipping = build.skipping
     calm = use(policy.calm or restless)
@@ -154,7 +154,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                         if t == until or not fails:
                             continue
                 x = 0.0 if fails else reward(
-                    world.law, truth.arms[slot], mus[slot], centres[slot], world.spread,
+                    world.distribution, truth.arms[slot], mus[slot], centres[slot], world.spread,
                     batch.on_tape, tape, t, state,
                 )  # fmt: skip
                 now.clock += 1

@@ -18,7 +18,7 @@ from handful.simulation.kernels.block import AHEAD, PULLS, TABLE, Luck, Memory, 
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
 from handful.simulation.kernels.lookup import play_whole
-from handful.simulation.kernels.world import Build, as_float, as_word, reward_law, tape_uniform
+from handful.simulation.kernels.world import Build, as_float, as_word, reward_of, tape_uniform
 
 Segment: TypeAlias = Callable[..., None]
 """segment(until, t, clock, last, m, L, b, eta, memory, luck, scratch, tables): pulls t, ...,
@@ -79,7 +79,7 @@ def of_bonus(rule: Rule, kin: str, build: Build) -> Segment:
 def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
     """Many runs in lockstep. What a run does never waits for what another does."""
     growth, width = factors(rule)
-    reward = reward_law(build)
+    reward = reward_of(build)
     bernoulli = build.bernoulli
 
     def block(
@@ -113,7 +113,7 @@ def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                     state[0] = luck.rewards[lane]
                     state[1] = luck.rewards[L + lane]
                     s[i] += reward(
-                        luck.law, memory.arms[i], memory.mus[i], memory.centres[i], luck.spread,
+                        luck.distribution, memory.arms[i], memory.mus[i], memory.centres[i], luck.spread,
                         luck.on_tape, luck.tape[lane], clock, state,
                     )  # fmt: skip
                     luck.rewards[lane] = state[0]
@@ -167,7 +167,7 @@ def update_lanes(
 def _bonus_single(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
     """One run."""
     growth, width = factors(rule)
-    reward = reward_law(build)
+    reward = reward_of(build)
 
     def single(
         until: int, t: int, clock: int, m: int, b: int, eta: float,
@@ -188,7 +188,7 @@ def _bonus_single(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                         best_score = score
                         best = i
             x = reward(
-                luck.law, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
+                luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
                 luck.on_tape, luck.tape[0], clock, luck.rewards,
             )  # fmt: skip
             n[best] += 1
@@ -282,7 +282,7 @@ def _bernoulli_pair(rule: Rule, kin: str) -> Callable[..., None]:
 def of_scores(rule: Rule, kin: str, build: Build) -> Segment:
     """For any score."""
     credit = use(rule.credit)
-    reward = reward_law(build)
+    reward = reward_of(build)
     tries_each_first = rule.tries_each_first
     assert rule.score is not None
     score_of = timed(rule.score, kin)
@@ -308,7 +308,7 @@ def of_scores(rule: Rule, kin: str, build: Build) -> Segment:
                         best_score = score
                         best = i
             x = reward(
-                luck.law, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
+                luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
                 luck.on_tape, luck.tape[0], clock, luck.rewards,
             )  # fmt: skip
             n[best] += 1

@@ -5,7 +5,7 @@ then nothing but the leader is looked at, and it is pulled k times together, in 
 if it stays above `rival` for certain should no more than so many of the k pulls fail, whenever they
 do; that is more than ever will (`misses`). Should it happen all the same, the k pulls have not
 taken place yet, but how many of them succeed is known: from then on the leader's rewards are drawn
-from that urn, one by one, until it is empty, and the law is exact there too.
+from that urn, one by one, until it is empty, and the distribution is exact there too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def certain(score: float, rival: float) -> bool:
 
 @use
 def misses(k: int, mu: float) -> int:
-    """More failures than k pulls will have, but for a chance of 10^-9; at most k."""
+    """More failures than k pulls will have, but for a probability of 10^-9; at most k."""
     most = k * (1.0 - mu) + 6.0 * math.sqrt(k * mu * (1.0 - mu)) + 6.0
     whole: int = as_int(most)
     return min(k, whole)

@@ -54,7 +54,7 @@ class World(NamedTuple):
     b: float
     top: float
     listed: Floats
-    law: int
+    distribution: int
     spread: float
     best_mean: float
 
@@ -118,8 +118,8 @@ class Build(NamedTuple):
     @property
     def world_tag(self) -> str:
         """What it is made for of the world alone."""
-        law = "bernoulli" if self.bernoulli else "any_law"
-        return f"{law}_{'endless' if self.endless else 'finite'}"
+        rewards = "bernoulli" if self.bernoulli else "any_rewards"
+        return f"{rewards}_{'endless' if self.endless else 'finite'}"
 
 
 PAIR, FEW, MANY = range(3)
@@ -153,7 +153,7 @@ def tape_uniform(key: int, t: int, arm: int) -> float:
 
 @use
 def bernoulli_reward(
-    law: int, arm: int, mean: float, centre: float, spread: float,
+    code: int, arm: int, mean: float, centre: float, spread: float,
     on_tape: bool, key: int, t: int, state: Any,
 ) -> float:  # fmt: skip
     """The Bernoulli reward of an arm at pull t (from 0): from the tape, or the stream's next."""
@@ -164,28 +164,28 @@ def bernoulli_reward(
 
 @use
 def any_reward(
-    law: int, arm: int, mean: float, centre: float, spread: float,
+    code: int, arm: int, mean: float, centre: float, spread: float,
     on_tape: bool, key: int, t: int, state: Any,
 ) -> float:  # fmt: skip
-    """The reward of an arm at pull t, of any law."""
+    """The reward of an arm at pull t, from any distribution."""
     if on_tape:
         state[0] = rng.tape_word(key, as_word(t), as_word(arm))
         state[1] = as_word(rng.GOLDEN)
-    return distributions.draw(law, mean, centre, spread, state)
+    return distributions.draw(code, mean, centre, spread, state)
 
 
 @use
-def no_centre(law: int, mean: float, spread: float) -> float:
-    """The centre of laws that have none."""
+def no_centre(code: int, mean: float, spread: float) -> float:
+    """Return the centre of distributions that have none."""
     return 0.0
 
 
-def reward_law(build: Build) -> Callable[..., float]:
-    """How a kernel draws rewards: of Bernoulli's law or of any."""
+def reward_of(build: Build) -> Callable[..., float]:
+    """Return how a kernel draws rewards: Bernoulli or from any distribution."""
     return bernoulli_reward if build.bernoulli else any_reward
 
 
-def arm_laws(build: Build) -> tuple[Callable[..., float], Callable[..., float]]:
+def arm_facts(build: Build) -> tuple[Callable[..., float], Callable[..., float]]:
     """How a kernel finds the mean and the centre of an arm."""
     return (
         endless_mean if build.endless else finite_mean,
