@@ -80,8 +80,8 @@ def _rounds(n_arms: int) -> int:
 
     Small grids mix slowly: with 16 rounds the 120 orders of 5 arms still differ in frequency
     visibly among 3 million keys, with 24 they do not among 20 million. On large ones five rounds
-    of independent functions cannot be distinguished from a random order by looking at fewer than about
-    sqrt(K) places (J. Patarin, "Security of random Feistel schemes with 5 or more rounds",
+    of independent functions cannot be distinguished from a random order by looking at fewer than
+    about sqrt(K) places (J. Patarin, "Security of random Feistel schemes with 5 or more rounds",
     CRYPTO 2004).
     """
     if n_arms < 2**8:

@@ -1,7 +1,7 @@
 """The `compiled` and `skip` engines: whole runs as Numba kernels, spread over threads.
 
-`compiled` makes exactly the choices of the oracle: same policy seeds, same reward streams, same
-tape. `skip` draws from the same distribution and considers only the pulls that can change a decision.
+`compiled` makes exactly the choices of the reference: same policy seeds, same reward streams, same
+tape. `skip` has the same distribution and considers only the pulls that can change a decision.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ class Tables(NamedTuple):
     """Growth by t and width by n, how far each is filled, and for which b and m the width is.
 
     `wholes` is what short sub-phases come to, 0 where it is not known (see `lookup`). Thompson
-    sampling, which has no bonus, finds tables of posteriors in place of its factors: of probabilities for
-    the growth, of cells for the width (see `few_pulls`).
+    sampling, which has no bonus, finds tables of posteriors in place of its factors: probabilities
+    for the growth, cells for the width (see `few_pulls`).
     """
 
     growths: Floats

@@ -1,8 +1,8 @@
 """How kernels are compiled: the flags, the cache, and how plain functions get in.
 
 `use` makes a plain Python function callable from kernels without changing it, so that rules,
-schedules, distributions and the generator are written once. `kernel` compiles; fastmath stays off (the
-engines agree bit for bit), and the interpreter lock is released, so runs spread over threads.
+schedules, distributions and the generator are written once. `kernel` compiles; fastmath stays off
+(the engines agree bit for bit), and the interpreter lock is released, so runs spread over threads.
 
 Numba's cache has three traps, each of which can serve a wrong kernel without a word:
 

@@ -3,7 +3,7 @@
 With M = 2 the first phase has sub-phases of 8 pulls, and with very many arms no other phase is ever
 reached. A pull takes the next uniform number, whichever arm it is of; so 8 numbers and two means
 say what either arm would give at each pull, two bits a pull, and the choices follow from these.
-What they come to is worked out when they first occur, with the scores of the step engine, and stored.
+What they come to is computed when they first occur, with the scores of the step engine, and stored.
 """
 
 from __future__ import annotations

@@ -171,8 +171,8 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                 x = trial(mus[leader], leader, urn, luck.rewards)
             else:
                 x = reward(
-                    luck.distribution, memory.arms[leader], mus[leader], memory.centres[leader], luck.spread,
-                    luck.on_tape, luck.tape[0], clock + t, luck.rewards,
+                    luck.distribution, memory.arms[leader], mus[leader], memory.centres[leader],
+                    luck.spread, luck.on_tape, luck.tape[0], clock + t, luck.rewards,
                 )  # fmt: skip
             s[leader] += x
             n[leader] += 1

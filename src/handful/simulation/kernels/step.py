@@ -113,8 +113,8 @@ def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                     state[0] = luck.rewards[lane]
                     state[1] = luck.rewards[L + lane]
                     s[i] += reward(
-                        luck.distribution, memory.arms[i], memory.mus[i], memory.centres[i], luck.spread,
-                        luck.on_tape, luck.tape[lane], clock, state,
+                        luck.distribution, memory.arms[i], memory.mus[i], memory.centres[i],
+                        luck.spread, luck.on_tape, luck.tape[lane], clock, state,
                     )  # fmt: skip
                     luck.rewards[lane] = state[0]
                     hat[i] = s[i] / n[i]
@@ -188,8 +188,8 @@ def _bonus_single(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                         best_score = score
                         best = i
             x = reward(
-                luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
-                luck.on_tape, luck.tape[0], clock, luck.rewards,
+                luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best],
+                luck.spread, luck.on_tape, luck.tape[0], clock, luck.rewards,
             )  # fmt: skip
             n[best] += 1
             s[best] += x
@@ -308,8 +308,8 @@ def of_scores(rule: Rule, kin: str, build: Build) -> Segment:
                         best_score = score
                         best = i
             x = reward(
-                luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best], luck.spread,
-                luck.on_tape, luck.tape[0], clock, luck.rewards,
+                luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best],
+                luck.spread, luck.on_tape, luck.tape[0], clock, luck.rewards,
             )  # fmt: skip
             n[best] += 1
             s[best] += credit(x, choices)
