@@ -17,6 +17,8 @@ MASK = 0xFFFF_FFFF_FFFF_FFFF
 GOLDEN = 0x9E37_79B9_7F4A_7C15
 ODD = 0xD6E8_FEB8_6659_FD93
 ULP = 2.0**-53
+LOG_4 = math.log(4.0)
+ONE_AND_LOG_5 = 1.0 + math.log(5.0)
 
 
 class Generator(Protocol):
@@ -114,8 +116,7 @@ def _ratio(first: bool, shape: float, other: float, v: float) -> float:
 
 
 def _beta_bb(a: float, b: float, state: State) -> float:
-    low = min(a, b)
-    high = max(a, b)
+    low, high = (a, b) if a <= b else (b, a)
     total = low + high
     rate = math.sqrt((total - 2.0) / (2.0 * low * high - total))
     gamma = low + 1.0 / rate
@@ -125,15 +126,17 @@ def _beta_bb(a: float, b: float, state: State) -> float:
         if u1 == 1.0:
             continue
         v = rate * math.log(u1 / (1.0 - u1))
-        w = low * math.exp(min(v, 700.0))
+        w = low * math.exp(v if v < 700.0 else 700.0)
         z = u1 * u1 * u2
-        r = gamma * v - math.log(4.0)
+        r = gamma * v - LOG_4
         s = low + r - w
-        if s + 1.0 + math.log(5.0) >= 5.0 * z:
+        if s + ONE_AND_LOG_5 < 5.0 * z:
+            log_z = math.log(z)
+            if s < log_z and r + total * math.log(total / (high + w)) < log_z:
+                continue
+        if v > 700.0:
             return _ratio(a == low, low, high, v)
-        log_z = math.log(z)
-        if s >= log_z or r + total * math.log(total / (high + w)) >= log_z:
-            return _ratio(a == low, low, high, v)
+        return w / (high + w) if a == low else high / (high + w)
 
 
 def _beta_bc(a: float, b: float, state: State) -> float:

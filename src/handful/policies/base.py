@@ -238,10 +238,13 @@ class Policy:
         with self._lock:
             state = self._state
             if state.pending == NO_SLOT:
-                slot = self._next_with_care() if self._careful else self._propose(state, self._p)
+                if self._careful:
+                    slot = self._next_with_care()
+                    state = self._state
+                else:
+                    slot = self._propose(state, self._p)
                 if slot < 0:
                     self._refuse_scores()
-                state = self._state
                 self._pending_label = self._label(state.arm[slot])
                 state.clock += 1
                 state.pending = slot

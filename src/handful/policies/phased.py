@@ -72,6 +72,8 @@ class PhasedParameters(NamedTuple):
     endless: bool
     eta: float
     horizon: float
+    b1: int
+    """The budget of a sub-phase of the first phase; it doubles from phase to phase."""
 
 
 class PooledParameters(NamedTuple):
@@ -143,10 +145,10 @@ def functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
     taken = checked_credit(rule)
 
     def propose(state: PhasedState, p: PhasedParameters) -> int:
-        b = budget(p.K, p.M, state.phase)
+        b = p.b1 << (state.phase - 1)
         if state.done >= b:
             advance(state, p.K, p.M, state.key)
-            b = budget(p.K, p.M, state.phase)
+            b = p.b1 << (state.phase - 1)
         if b == ENDLESS:
             # A policy that is not given the horizon takes the number of pulls so far in its place.
             b = max(1, state.done) if math.isnan(p.horizon) else int(p.horizon)
@@ -213,9 +215,9 @@ class PhasedPolicy(Policy):
         """Return the parameters; eta is 1 and the horizon unset where there is no such setting."""
         if not hasattr(cls, "rule"):
             raise SettingError(f"{cls.__name__} names no allocation rule: set rule = ...")
-        return PhasedParameters(
-            n_arms, memory, endless, values.get("eta", 1.0), values.get("horizon", math.nan)
-        )
+        eta, horizon = values.get("eta", 1.0), values.get("horizon", math.nan)
+        b1 = budget(n_arms, memory, 1)
+        return PhasedParameters(n_arms, memory, endless, eta, horizon, b1)
 
     @staticmethod
     def start(state: Any, p: Any) -> None:
