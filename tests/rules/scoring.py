@@ -8,9 +8,7 @@ from handful.core.state import State, admit
 from handful.rules import Moment, Rule, chooser
 
 
-def memory_of(
-    pulls: Sequence[int], sums: Sequence[float], rng: list[int] | None = None
-) -> State:
+def memory_of(pulls: Sequence[int], sums: Sequence[float], rng: list[int] | None = None) -> State:
     """A record of arms 0, 1, ... with these statistics; its generator is the list that is given."""
     state = State()
     for slot, (n, s) in enumerate(zip(pulls, sums, strict=True)):

@@ -73,9 +73,9 @@ def test_one_arm_is_always_chosen() -> None:
     assert chosen(UCB1, [0], [0.0]) == 0
 
 
-memories = st.lists(
-    st.tuples(st.integers(1, 10**6), st.floats(0, 1)), min_size=1, max_size=12
-).map(lambda slots: ([n for n, _ in slots], [n * mean for n, mean in slots]))
+memories = st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1)), min_size=1, max_size=12).map(
+    lambda slots: ([n for n, _ in slots], [n * mean for n, mean in slots])
+)
 
 
 @steady
