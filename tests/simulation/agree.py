@@ -26,8 +26,8 @@ def assert_same(one: Outcome, other: Outcome) -> None:
         assert mine.recommended.tolist() == theirs.recommended.tolist()
 
 
-def assert_engines_agree(cell: Cell) -> None:
-    """Both engines can run the cell, alone and in a block of lanes, and do so to the same bits."""
+def assert_engines_agree(cell: Cell) -> Outcome:
+    """Both engines run the cell, alone and in a block of lanes, to the same bits: return them."""
     assert engines.supports(cell)
     grid = plan.log_grid(cell.horizon)
     slow = joined([simulate_run(cell, run, grid) for run in range(cell.runs)])
@@ -36,6 +36,7 @@ def assert_engines_agree(cell: Cell) -> None:
     if kind_of(run_as.policy).most_lanes(run_as, skipping=False) > 1:
         block = compiled.simulate_runs(replace(cell, runs=WIDTH + 1), grid, n_jobs=1)
         assert_same(first(block, cell.runs), slow)
+    return slow
 
 
 def first(outcome: Outcome, runs: int) -> Outcome:

@@ -142,18 +142,14 @@ class MOSSOfAllArms(Wrong):
     """MOSS with the K = 10 arms of the instance in place of the m in memory."""
 
     name = "moss-of-all-arms"
-    rule = Rule(
-        "moss-of-ten", growth=MOSS.growth, width=width_of_ten_arms, budget_in_width=True
-    )
+    rule = Rule("moss-of-ten", growth=MOSS.growth, width=width_of_ten_arms, budget_in_width=True)
 
 
 class FlatThompson(Wrong):
     """Thompson sampling with half of each reward counted."""
 
     name = "flat-thompson"
-    rule = Rule(
-        "flat-thompson", flat_posterior, tries_each_first=False, credit=THOMPSON.credit
-    )
+    rule = Rule("flat-thompson", flat_posterior, tries_each_first=False, credit=THOMPSON.credit)
 
 
 @pytest.mark.parametrize("instance", ["B_L:10", "B_0.3:100"])
