@@ -1,4 +1,4 @@
-"""Thompson sampling's chances, worked out by quadrature, and records of memories to try them on."""
+"""Thompson sampling's probabilities by quadrature, its plain draws, and records to try them on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from itertools import pairwise
 import numpy as np
 from scipy import stats
 
+from handful.core.rng import stream
+from handful.rules import THOMPSON, chooser
 from tests.fit import LEVEL
+from tests.rules.scoring import memory_of
 
 Record = tuple[list[int], list[float]]
 
@@ -27,7 +30,7 @@ def random_record(index: int) -> Record:
     return pulls, sums
 
 
-def win_chances(pulls: list[int], sums: list[float]) -> list[float]:
+def win_probabilities(pulls: list[int], sums: list[float]) -> list[float]:
     """P(X_i > all others) by quadrature, in steps that no posterior is narrower than."""
     posteriors = [stats.beta(1 + s, 1 + n - s) for n, s in zip(pulls, sums, strict=True)]
     edges = sorted(
@@ -35,18 +38,30 @@ def win_chances(pulls: list[int], sums: list[float]) -> list[float]:
     )
     fine = np.unique(np.concatenate([np.linspace(a, b, 129) for a, b in pairwise(edges)]))
     cdfs = np.array([p.cdf(fine) for p in posteriors])
-    chances = []
+    probabilities = []
     for i, posterior in enumerate(posteriors):
         others = np.prod(np.delete(cdfs, i, axis=0), axis=0)
-        chances.append(float(np.trapezoid(posterior.pdf(fine) * others, fine)))
-    return chances
+        probabilities.append(float(np.trapezoid(posterior.pdf(fine) * others, fine)))
+    return probabilities
 
 
-def wins_fit(counts: list[int], chances: list[float]) -> bool:
+def python_choices(record: Record, draws: int) -> list[int]:
+    """How often the rule, a plain draw for each arm, chooses each slot."""
+    choose = chooser(THOMPSON)
+    state = memory_of(*record, stream("choices", len(record[0]), sum(record[0])))
+    wins = [0] * len(record[0])
+    for _ in range(draws):
+        wins[choose(state, 0, 0, 0.0)] += 1
+    return wins
+
+
+def wins_fit(counts: list[int], probabilities: list[float]) -> bool:
     """Chi-square, cells with less than 5 expected wins taken together."""
     total = sum(counts)
-    assert abs(sum(chances) - 1) < 1e-4
-    pairs = [(c, p * total / sum(chances)) for c, p in zip(counts, chances, strict=True)]
+    assert abs(sum(probabilities) - 1) < 1e-4
+    pairs = [
+        (c, p * total / sum(probabilities)) for c, p in zip(counts, probabilities, strict=True)
+    ]
     large = [(c, e) for c, e in pairs if e >= 5]
     rest = (sum(c for c, e in pairs if e < 5), sum(e for _, e in pairs if e < 5))
     if rest[1] >= 5:

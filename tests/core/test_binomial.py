@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal, getcontext
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from handful.core.binomial import binomial, log_binomial
@@ -65,3 +68,16 @@ def test_the_largest_uniform_number_is_no_absurd_draw(monkeypatch: pytest.Monkey
     monkeypatch.setattr("handful.core.binomial.uniform", lambda state: 1.0 - 2.0**-53)
     for n, p in ((1321, 0.00397), (100, 0.05), (10**6, 3e-6)):
         assert binomial(n, p, [0, 1]) < 60
+
+
+@given(st.integers(1, 3000), st.floats(0, 1), st.floats(1e-6, 1 - 1e-6))
+def test_log_probabilities_are_exact(n: int, share_of_n: float, q: float) -> None:
+    s = round(share_of_n * n)
+    exact = math.log(math.comb(n, s)) + s * math.log(q) + (n - s) * math.log1p(-q)
+    assert math.isclose(log_binomial(n, float(s), q), exact, rel_tol=1e-12, abs_tol=1e-11)
+
+
+@given(st.integers(10**4, 10**9), st.floats(1e-9, 0.5))
+def test_log_probabilities_of_one_success_in_very_many_trials(n: int, q: float) -> None:
+    exact = math.log(n * q) + (n - 1) * math.log1p(-q)
+    assert math.isclose(log_binomial(n, 1.0, q), exact, rel_tol=1e-12, abs_tol=1e-6)

@@ -5,10 +5,10 @@ from struct import pack
 from typing import Any
 
 import pytest
+from handful.core.memory import WORDS_PER_SLOT, ArmMemory, check_memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.core.memory import WORDS_PER_SLOT, ArmMemory, check_memory
 from handful.errors import ForgottenArmError, MemoryFullError, SettingError, StateError
 from tests.helpers import refused
 

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.rules import MOSS, choose
+from handful.rules import MOSS
+from tests.rules.scoring import chosen
+from tests.rules.scoring import score as score_of
 
 steady = settings(derandomize=True, deadline=None)
 
 
 def score(n: int, s: float, b: int, m: int) -> float:
-    return MOSS.score(n, s, 99, b, m, math.nan, [0, 1])
+    return score_of(MOSS, n, s, b=b, m=m, eta=math.nan)
 
 
 @pytest.mark.parametrize(
@@ -45,10 +47,10 @@ def test_the_score_is_the_formula(n: int, mean: float, b: int, m: int) -> None:
 
 
 def test_the_time_does_not_count() -> None:
-    assert MOSS.score(3, 1.0, 10, 60, 4, 1.0, [0, 1]) == MOSS.score(3, 1.0, 9, 60, 4, 0.1, [0, 1])
+    assert score_of(MOSS, 3, 1.0, 10, 60, 4, 1.0) == score_of(MOSS, 3, 1.0, 9, 60, 4, 0.1)
 
 
 def test_no_randomness_is_used() -> None:
     state = [3, 5]
-    choose(MOSS, [2, 2], [1.0, 0.0], 24, 1.0, state)
+    chosen(MOSS, [2, 2], [1.0, 0.0], 24, rng=state)
     assert state == [3, 5]

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.rules import UCB1, choose
+from handful.rules import UCB1
+from tests.rules.scoring import chosen
+from tests.rules.scoring import score as score_of
 
 steady = settings(derandomize=True, deadline=None)
 
 
 def score(n: int, s: float, t: int, eta: float = 1.0) -> float:
-    return UCB1.score(n, s, t, 0, 0, eta, [0, 1])
+    return score_of(UCB1, n, s, t, 0, 0, eta)
 
 
 @pytest.mark.parametrize(
@@ -55,11 +57,11 @@ def test_the_logarithm_is_natural() -> None:
 
 
 def test_a_rarely_pulled_arm_comes_back_in_time() -> None:
-    assert choose(UCB1, [1000, 10], [600.0, 4.0], 0, 1.0, [0, 1]) == 1
-    assert choose(UCB1, [1000, 10], [600.0, 4.0], 0, 0.1, [0, 1]) == 0
+    assert chosen(UCB1, [1000, 10], [600.0, 4.0], 0, 1.0) == 1
+    assert chosen(UCB1, [1000, 10], [600.0, 4.0], 0, 0.1) == 0
 
 
 def test_no_randomness_is_used() -> None:
     state = [3, 5]
-    choose(UCB1, [2, 2], [1.0, 0.0], 0, 1.0, state)
+    chosen(UCB1, [2, 2], [1.0, 0.0], 0, rng=state)
     assert state == [3, 5]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from handful.simulation import compiled, engines, plan
-from handful.simulation.families import family_of
 from handful.simulation.kernels.lanes import WIDTH
+from handful.simulation.kinds import kind_of
 from handful.simulation.outcome import Outcome, joined
 from handful.simulation.plan import Cell
 from handful.simulation.reference import simulate_run
@@ -26,15 +26,17 @@ def assert_same(one: Outcome, other: Outcome) -> None:
         assert mine.recommended.tolist() == theirs.recommended.tolist()
 
 
-def assert_engines_agree(cell: Cell) -> None:
-    """Both engines can run the cell, alone and in a block of lanes, and do so to the same bits."""
+def assert_engines_agree(cell: Cell) -> Outcome:
+    """Both engines run the cell, alone and in a block of lanes, to the same bits: return them."""
     assert engines.supports(cell)
     grid = plan.log_grid(cell.horizon)
     slow = joined([simulate_run(cell, run, grid) for run in range(cell.runs)])
     assert_same(compiled.simulate_runs(cell, grid, n_jobs=1), slow)
-    if family_of(cell).most_lanes(cell, skipping=False) > 1:
+    run_as = engines.as_run(cell)
+    if kind_of(run_as.policy).most_lanes(run_as, skipping=False) > 1:
         block = compiled.simulate_runs(replace(cell, runs=WIDTH + 1), grid, n_jobs=1)
         assert_same(first(block, cell.runs), slow)
+    return slow
 
 
 def first(outcome: Outcome, runs: int) -> Outcome:

@@ -173,6 +173,8 @@ def test_they_are_with_endless_arms_too(policy: str, world: str) -> None:
 @pytest.mark.parametrize("policy", [UCBM, MOSSM])
 def test_a_looked_up_sub_phase_is_what_the_policy_does(policy: type[UCBM | MOSSM]) -> None:
     rule = policy.rule
+    assert rule.growth is not None
+    assert rule.width is not None
     growths = [0.0] + [rule.growth(t, 1.0) for t in range(1, 9)]
     widths = [0.0] + [rule.width(n, 8, 2) for n in range(1, 9)]
     for sequence in range(0, block.WHOLES, 11):

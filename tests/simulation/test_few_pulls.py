@@ -18,7 +18,7 @@ from handful.simulation.kernels.few_pulls import CELLS, LONGEST
 from handful.simulation.kernels.jit import family, kernel
 from handful.simulation.kernels.lanes import WIDTH
 from tests.fit import LEVEL, follows
-from tests.posteriors import Record, win_chances, wins_fit
+from tests.posteriors import Record, win_probabilities, wins_fit
 from tests.simulation.test_thompson import exact_chance, exact_h
 
 
@@ -189,7 +189,7 @@ def picked(record: Record, picks: int, count: Any, cells: Any = None) -> list[in
 @pytest.mark.parametrize("index", range(40))
 def test_an_arm_is_pulled_with_the_chance_that_its_draw_is_the_highest(index: int) -> None:
     record = small_record(index)
-    assert wins_fit(picked(record, 200_000, quick_count), win_chances(*record)), record
+    assert wins_fit(picked(record, 200_000, quick_count), win_probabilities(*record)), record
 
 
 def play(
@@ -248,20 +248,20 @@ CLOSE: Record = ([40, 30, 20], [24.0, 17.0, 10.0])
 
 
 def test_the_same_in_python() -> None:
-    assert wins_fit(picked(CLOSE, 10_000, count_picks), win_chances(*CLOSE))
+    assert wins_fit(picked(CLOSE, 10_000, count_picks), win_probabilities(*CLOSE))
 
 
 def test_cells_of_other_records_would_be_seen() -> None:
     n, s = np.tril_indices(LONGEST + 1)
     of_one_failure_more = posteriors.quantiles(n + 1, s, CELLS).ravel()
     assert not wins_fit(
-        picked(CLOSE, 10_000, count_picks, of_one_failure_more), win_chances(*CLOSE)
+        picked(CLOSE, 10_000, count_picks, of_one_failure_more), win_probabilities(*CLOSE)
     )
 
 
 def test_draws_that_ignore_their_cells_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     record: Record = ([60] * 5 + [2] * 5, [59.0] * 5 + [1.0] * 5)
-    right = win_chances(*record)
+    right = win_probabilities(*record)
     assert wins_fit(picked(record, 10_000, count_picks), right)
     monkeypatch.setattr(few_pulls, "draw_within", lambda n, s, low, high, state: high)
     assert not wins_fit(picked(record, 10_000, count_picks), right)

@@ -26,7 +26,7 @@ from scipy import stats
 from handful.core.rng import stream
 from handful.rules import IMED
 from handful.simulation import compiled, engines, plan
-from handful.simulation.kernels import jit, phased, segments, steady, stretches
+from handful.simulation.kernels import jit, monotone, phased, segments, stretches
 from handful.simulation.kernels.block import Luck, space
 from handful.simulation.kernels.jit import kernel
 from handful.simulation.kernels.scores import scores_of
@@ -184,7 +184,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, mark: str, **parts: Any) -> None:
     family = jit.family
     for name, function in parts.items():
         compiled_part = jit.use(function)
-        monkeypatch.setattr(steady, name, compiled_part)
+        monkeypatch.setattr(monotone, name, compiled_part)
         monkeypatch.setattr(stretches, name, compiled_part)
     monkeypatch.setattr(segments, "family", lambda *given: f"own_{mark}_{family(*given)}")
     monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
@@ -207,7 +207,7 @@ def test_an_arm_that_is_not_watched_can_have_the_highest_mean() -> None:
     for skipping in (False, True):
         build = Build(True, False, skipping, FEW)
         kin = f"own_state_{skipping}"
-        run = steady.segment(scores_of(IMED, kin), kin, build)
+        run = monotone.segment(scores_of(IMED, kin), kin, build)
         leads = kernel(run, kin)
         room = space(20, 1)
         memory = room.memory

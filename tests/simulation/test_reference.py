@@ -1,175 +1,219 @@
-"""Regret against reference simulations of the paper's policies (M = 2, T = 10^6).
-
-The reference is 100 runs of an independent program: mean and standard error. Ours are compared with
-it by Welch's test, each at `LEVEL`: the quick tests together, and the long ones together, raise a
-false alarm with probability at most 10^-4, were the seeds not fixed. Regret with eta = 0.2 is
-heavy-tailed, so that its mean says little; its median is compared as well.
-"""
-
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from statistics import fmean, stdev
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from handful.core.rng import State, beta
-from handful.policies import PhasedPolicy, Policy
-from handful.policies.settings import Setting
-from handful.rules import MOSS, THOMPSON, BonusRule, IndexRule
-from handful.simulation import compiled, plan
+from handful.core.rng import State
+from handful.instances import Instance, instance
+from handful.policies import policy
+from handful.policies.schedule import schedule
+from handful.simulation import plan, seeds
+from handful.simulation.plan import FEW_ARMS, Cell
+from handful.simulation.reference import ExactSum, simulate_run
 
-T = 10**6
-SEED = 1
-
-
-class Reference(NamedTuple):
-    policy: str
-    instance: str
-    mean: float
-    error: float
+POLICIES = ("ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m")
+finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
-REFERENCES = [
-    Reference("ucb-m", "B_L:100", 13268, 96),
-    Reference("ucb-m", "B_0.3:100", 10175, 35),
-    Reference("ucb-m", "B_0.6:100", 11800, 46),
-    Reference("moss-m", "B_L:100", 6965, 110),
-    Reference("moss-m", "B_0.3:100", 5009, 31),
-    Reference("moss-m", "B_0.6:100", 5727, 37),
-    Reference("ts-m", "B_L:100", 5253, 194),
-    Reference("ts-m", "B_0.3:100", 3055, 84),
-    Reference("ts-m", "B_0.6:100", 3679, 112),
-    Reference("ucb-m", "B_L:10", 2546, 7),
-    Reference("ucb-m", "B_0.3:10", 1678, 4),
-    Reference("ucb-m", "B_0.6:10", 2034, 5),
-    Reference("moss-m", "B_L:10", 1017, 4),
-    Reference("moss-m", "B_0.3:10", 734, 4),
-    Reference("moss-m", "B_0.6:10", 850, 4),
-    Reference("ts-m", "B_L:10", 309, 11),
-    Reference("ts-m", "B_0.3:10", 254, 3),
-    Reference("ts-m", "B_0.6:10", 282, 6),
-]
-HEAVY = Reference("ucb-m:eta=0.2", "B_L:100", 10916, 877)
-HEAVY_MEDIAN = 8097
-LEVEL = 1e-4 / (len(REFERENCES) + 2)
+@dataclass(frozen=True)
+class Watched(Instance):
+    """An instance that writes down what it gave."""
 
-QUICK = [
-    case
-    for case in REFERENCES
-    if case.policy != "ts-m" or case.instance.endswith(":10")  # Thompson is the slow one.
-]
+    log: list[tuple[int, float]] = field(default_factory=list, compare=False)
+
+    @classmethod
+    def of(cls, spec: str) -> Watched:
+        world = instance(spec)
+        return cls(**{f.name: getattr(world, f.name) for f in fields(world)})
+
+    def draw(self, arm: int, state: State, key: int = 0) -> float:
+        reward = super().draw(arm, state)
+        self.log.append((arm, reward))
+        return reward
 
 
-def regrets(policy: str | type[Policy], instance: str, runs: int) -> list[float]:
-    cell = plan.cell(policy, instance, 2, T, runs=runs, seed=SEED)
-    return [float(x) for x in compiled.simulate_runs(cell, [T]).regret[:, 0]]
+def watched(
+    name: str, spec: str, *, horizon: int, memory: int = 2, seed: int = 0, tape: bool = False
+) -> tuple[Cell, list[tuple[int, float]]]:
+    """A cell, and the list to which its runs will write (arm, reward) pull by pull."""
+    world = Watched.of(spec)
+    return plan.cell(name, world, memory, horizon, seed=seed, tape=tape), world.log
 
 
-def z_score(sample: list[float], reference: Reference) -> float:
-    error = stdev(sample) / math.sqrt(len(sample))
-    return (fmean(sample) - reference.mean) / math.hypot(error, reference.error)
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.lists(finite, max_size=30))
+def test_an_exact_sum_rounds_once_like_fractions(numbers: list[float]) -> None:
+    total = ExactSum()
+    for number in numbers:
+        total.add(number)
+    exact = sum(map(Fraction, numbers), Fraction(0))
+    assert Fraction(total.units, 1 << 1074) == exact
+    if abs(exact) < Fraction(2) ** 1023:
+        assert total.value() == float(exact) == math.fsum(numbers)
 
 
-def agrees(sample: list[float], reference: Reference) -> bool:
-    """Welch's two-sample test; the reference's spread is its standard error times sqrt(100)."""
-    test = stats.ttest_ind_from_stats(
-        fmean(sample),
-        stdev(sample),
-        len(sample),
-        reference.mean,
-        10 * reference.error,
-        100,
-        equal_var=False,
-    )
-    return float(test.pvalue) > LEVEL
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(
+    st.lists(finite, max_size=20).flatmap(lambda xs: st.tuples(st.just(xs), st.permutations(xs)))
+)
+def test_an_exact_sum_does_not_depend_on_the_order(orders: tuple[list[float], list[float]]) -> None:
+    totals = [ExactSum(), ExactSum()]
+    for total, order in zip(totals, orders, strict=True):
+        for number in order:
+            total.add(number)
+    assert totals[0].units == totals[1].units
 
 
-def named(case: Reference) -> str:
-    return f"{case.policy}-{case.instance}"
+def test_an_exact_sum_keeps_what_doubles_lose() -> None:
+    total = ExactSum()
+    for number in (1e300, 5e-324, -1e300):
+        total.add(number)
+    assert total.value() == 5e-324
 
 
-def reference(policy: str, instance: str) -> Reference:
-    return next(case for case in REFERENCES if case[:2] == (policy, instance))
+@pytest.mark.parametrize("name", POLICIES)
+def test_regret_is_the_sum_of_the_gaps_of_the_arms_pulled(name: str) -> None:
+    cell, log = watched(name, "linear:7", horizon=300)
+    grid = plan.log_grid(300)
+    outcome = simulate_run(cell, 0, grid)
+    gaps = [Fraction(0.99 - cell.instance.mean(arm)) for arm, _ in log]
+    assert outcome.regret[0].tolist() == [float(sum(gaps[:t])) for t in grid]
 
 
-@pytest.mark.parametrize("case", QUICK, ids=named)
-def test_a_few_runs_agree_with_the_reference(case: Reference) -> None:
-    sample = regrets(case.policy, case.instance, 10 if case.policy == "ts-m" else 40)
-    assert agrees(sample, case), f"z = {z_score(sample, case):.2f}"
+@pytest.mark.parametrize("name", POLICIES)
+def test_pulls_are_those_that_were_made(name: str) -> None:
+    cell, log = watched(name, "linear:7", horizon=300)
+    outcome = simulate_run(cell, 0, [300])
+    assert outcome.pulls is not None
+    arms = [arm for arm, _ in log]
+    assert outcome.pulls.tolist() == [[arms.count(arm) for arm in range(7)]]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("case", [*REFERENCES, HEAVY], ids=named)
-def test_a_hundred_runs_agree_with_the_reference(case: Reference) -> None:
-    sample = regrets(case.policy, case.instance, 100)
-    print(f"{named(case)}: {fmean(sample):.0f}, z = {z_score(sample, case):.2f}")
-    assert agrees(sample, case), f"z = {z_score(sample, case):.2f}"
+def test_pulls_by_arm_are_kept_only_for_a_few_arms() -> None:
+    few = simulate_run(plan.cell("ucb-m", f"linear:{FEW_ARMS}", 2, 50), 0, [50])
+    many = simulate_run(plan.cell("ucb-m", f"linear:{FEW_ARMS + 1}", 2, 50), 0, [50])
+    assert few.pulls is not None
+    assert few.pulls.sum() == 50
+    assert many.pulls is None
 
 
-def test_the_median_of_the_heavy_tailed_one_agrees_with_the_reference() -> None:
-    sample = np.array(regrets(HEAVY.policy, HEAVY.instance, 100))
-    # Both medians are of 100 runs: twice the variance of one, which the bootstrap tells.
-    dice = np.random.default_rng(SEED)
-    medians = np.median(dice.choice(sample, (2000, 100)), axis=1)
-    z = (np.median(sample) - HEAVY_MEDIAN) / (math.sqrt(2) * medians.std())
-    print(f"median {np.median(sample):.0f}, z = {z:.2f}")
-    assert abs(z) < float(stats.norm.isf(LEVEL / 2)), f"z = {z:.2f}"
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_run_can_be_replayed_with_a_policy_of_ones_own(name: str) -> None:
+    cell, log = watched(name, "linear:9+uniform", memory=3, horizon=400, seed=5)
+    simulate_run(cell, 4, [400])
+    key, _, _ = name.partition(":")
+    own = policy(key, 9, 3, seed=seeds.policy_seed(5, cell.id, 4), **cell.policy_settings())
+    world = instance("linear:9+uniform")
+    state = seeds.reward_stream(5, cell.id, 4)
+    for arm, reward in log:
+        assert own.select() == arm
+        assert world.draw(arm, state) == reward
+        own.update(arm, reward)
 
 
-# What the same test must not let through.
+def test_runs_differ_from_each_other() -> None:
+    cell = plan.cell("ts-m", "linear:10", 2, 200)
+    curves = [tuple(simulate_run(cell, run, plan.log_grid(200)).regret[0]) for run in range(20)]
+    assert len(set(curves)) == 20
 
 
-def width_of_ten_arms(n: int, b: int, m: int) -> float:
-    return math.sqrt(max(math.log(b / (10.0 * n)), 0.0) / n)
+def test_a_shorter_horizon_is_a_prefix_of_a_longer_one() -> None:
+    long, long_log = watched("ucb-m", "linear:10", horizon=500)
+    short, short_log = watched("ucb-m", "linear:10", horizon=123)
+    simulate_run(long, 0, [500])
+    simulate_run(short, 0, [123])
+    assert short_log == long_log[:123]
 
 
-def flat_posterior(n: int, s: float, t: int, b: int, m: int, eta: float, rng: State) -> float:
-    return beta(1.0 + 0.5 * s, 1.0 + 0.5 * (n - s), rng)
+@pytest.mark.parametrize("law", ["bernoulli", "beta", "uniform", "truncnorm"])
+def test_on_a_tape_all_policies_meet_the_same_reward_in_the_same_place(law: str) -> None:
+    rewards: dict[tuple[int, int], float] = {}
+    met_again = 0
+    for name in (*POLICIES, "ucb-m:eta=0.5"):
+        cell, log = watched(name, f"linear:3+{law}", horizon=400, seed=2, tape=True)
+        simulate_run(cell, 1, [400])
+        for t, (arm, reward) in enumerate(log):
+            met_again += (t, arm) in rewards
+            assert rewards.setdefault((t, arm), reward) == reward
+    assert met_again > 400
 
 
-class Wrong(PhasedPolicy):
-    title = "Wrong"
-    summary = "what a slip would make of a rule"
-    settings: ClassVar[Mapping[str, Setting]] = {}
+def test_without_a_tape_each_cell_has_its_own_luck() -> None:
+    logs = []
+    for name in ("ucb-m", "ucb-m:eta=0.999999"):
+        cell, log = watched(name, "linear:3+uniform", horizon=100)
+        simulate_run(cell, 0, [100])
+        logs.append([reward for _, reward in log])
+    assert not set(logs[0]) & set(logs[1])
 
 
-class MOSSOfAllArms(Wrong):
-    """MOSS with the K = 10 arms of the instance in place of the m in memory."""
-
-    name = "moss-of-all-arms"
-    rule = BonusRule("moss-of-ten", MOSS.growth, width_of_ten_arms, width_uses_budget=True)
-
-
-class FlatThompson(Wrong):
-    """Thompson sampling with half of each reward counted."""
-
-    name = "flat-thompson"
-    rule = IndexRule(
-        "flat-thompson", flat_posterior, tries_each_first=False, credit=THOMPSON.credit
-    )
+def test_tapes_differ_by_seed_and_run() -> None:
+    met = set()
+    for seed, run in ((0, 0), (0, 1), (1, 0)):
+        cell, log = watched("ucb-m", "linear:3+uniform", horizon=100, seed=seed, tape=True)
+        simulate_run(cell, run, [100])
+        met |= {reward for _, reward in log}
+    assert len(met) == 300
 
 
-@pytest.mark.parametrize("instance", ["B_L:10", "B_0.3:100"])
-def test_a_logarithm_of_base_2_would_be_noticed(instance: str) -> None:
-    base_2 = f"ucb-m:eta={math.sqrt(1 / math.log(2))!r}"
-    assert not agrees(regrets(base_2, instance, 40), reference("ucb-m", instance))
+@pytest.mark.parametrize("horizon", [1, 7, 8, 16, 17, 311, 312, 313, 400])
+def test_stays_follow_the_schedule_to_the_last_pull(horizon: int) -> None:
+    # K = 14, M = 2: 13 sub-phases of 8 pulls end at pull 104, 13 of 16 at pull 312.
+    cell = plan.cell("ucb-m", "linear:14", 2, horizon, record=True)
+    outcome = simulate_run(cell, 0, [horizon])
+    assert outcome.stays is not None
+    stays = outcome.stays[0]
+    assert stays.pulls.sum() == horizon
+    for row, sub_phase in zip(range(len(stays.start)), schedule(14, 2), strict=False):
+        length = min(sub_phase.b, horizon - stays.start[row])
+        assert stays.pulls[row].sum() == length
+        assert stays.recommended[row] == stays.arms[row, stays.pulls[row].argmax()]
+        if row + 1 < len(stays.start):
+            assert stays.start[row + 1] == stays.start[row] + length
+            assert stays.arms[row + 1, 0] == stays.recommended[row]
 
 
-@pytest.mark.parametrize("eta", [0.97, 1.03])
-def test_an_exploration_that_is_off_by_three_percent_would_be_noticed(eta: float) -> None:
-    assert not agrees(regrets(f"ucb-m:eta={eta}", "B_L:10", 40), reference("ucb-m", "B_L:10"))
+def test_stays_show_empty_slots() -> None:
+    # K - 1 = 4 challengers in windows of 3: the second window is short.
+    cell = plan.cell("ucb-m", "linear:5", 4, 48, record=True)
+    outcome = simulate_run(cell, 0, [48])
+    assert outcome.stays is not None
+    stays = outcome.stays[0]
+    assert stays.arms.shape == (2, 4)
+    assert (stays.arms[0] >= 0).all()
+    assert (stays.arms[1] >= 0).tolist() == [True, True, False, False]
+    assert (stays.pulls[1, 2:] == 0).all()
 
 
-@pytest.mark.parametrize("instance", ["B_L:10", "B_0.6:10"])
-def test_moss_with_all_arms_for_those_in_memory_would_be_noticed(instance: str) -> None:
-    assert not agrees(regrets(MOSSOfAllArms, instance, 40), reference("moss-m", instance))
+def test_with_all_arms_in_memory_there_is_one_stay() -> None:
+    outcome = simulate_run(plan.cell("ts-m", "linear:5", 9, 300, record=True), 0, [300])
+    assert outcome.stays is not None
+    assert outcome.pulls is not None
+    assert outcome.stays[0].start.tolist() == [0]
+    assert sorted(outcome.stays[0].arms[0]) == list(range(5))
+    assert outcome.stays[0].pulls.sum() == 300
 
 
-@pytest.mark.long
-def test_a_posterior_that_is_too_wide_would_be_noticed() -> None:
-    assert not agrees(regrets(FlatThompson, "B_0.3:10", 40), reference("ts-m", "B_0.3:10"))
+def test_nothing_is_recorded_unless_asked_for() -> None:
+    assert simulate_run(plan.cell("ucb-m", "linear:5", 2, 10), 0, [10]).stays is None
+
+
+def test_progress_is_told_at_the_times_of_the_grid() -> None:
+    told: list[int] = []
+    grid = plan.log_grid(100)
+    simulate_run(plan.cell("ucb-m", "linear:5", 2, 100), 0, grid, told.append)
+    assert told == grid
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("K", [1, 10**12, 2**62 - 1])
+def test_one_arm_and_huge_sets_of_arms_run(name: str, K: int) -> None:
+    outcome = simulate_run(plan.cell(name, f"linear:{K}", 2, 200), 0, plan.log_grid(200))
+    assert np.all(np.diff(outcome.regret[0]) >= 0.0)
+    assert bool(outcome.regret[0, -1] == 0.0) is (K == 1)

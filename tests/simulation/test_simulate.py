@@ -10,7 +10,7 @@ import pytest
 import handful
 from handful.errors import EngineError, HandfulError, SettingError
 from handful.policies import POLICIES
-from handful.rules import IndexRule
+from handful.rules import Moment, Rule
 from handful.rules.base import Score
 from handful.simulation import cell, simulate
 from handful.simulation.seeds import policy_seed
@@ -82,8 +82,8 @@ def test_the_compiled_engine_says_what_it_cannot_run() -> None:
     class Changed(handful.UCBM):
         name = "changed"
 
-        def _choose(self) -> int:
-            return 0
+        def select(self) -> int:
+            return int(super().select())
 
     with pytest.raises(SettingError, match="engine='python'"):
         simulate(Changed, "linear:9", memory=2, horizon=10, runs=1, engine="compiled")
@@ -92,13 +92,11 @@ def test_the_compiled_engine_says_what_it_cannot_run() -> None:
     )
 
 
-def _wraps(n: int, s: float, t: int, b: int, m: int, eta: float, rng: list[int]) -> float:
-    return float((n + t) * 2**62 % 1000003)  # Python's whole numbers do not overflow, a kernel's do
+def _wraps(n: int, s: float, now: Moment) -> float:
+    return float((n + now.t) * 2**62 % 1000003)  # Python's integers do not overflow, a kernel's do
 
 
-def _cannot_be_compiled(
-    n: int, s: float, t: int, b: int, m: int, eta: float, rng: list[int]
-) -> float:
+def _cannot_be_compiled(n: int, s: float, now: Moment) -> float:
     return float(str(n))
 
 
@@ -109,7 +107,7 @@ def _cannot_be_compiled(
 def test_a_rule_that_kernels_cannot_follow_is_caught(score: Score, said: str) -> None:
     class Odd(handful.PhasedPolicy):
         name, title = "odd-m", "Odd-M"
-        rule = IndexRule("odd", score)
+        rule = Rule("odd", score)
 
     with pytest.raises(EngineError, match=said):
         simulate(Odd, "linear:9", memory=2, horizon=100, runs=1)

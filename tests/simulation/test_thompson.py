@@ -17,7 +17,7 @@ from handful.simulation.kernels import posteriors, thompson
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Space, space
 from handful.simulation.kernels.jit import family, kernel
 from handful.simulation.kernels.lanes import WIDTH
-from tests.posteriors import Record, random_record, win_chances, wins_fit
+from tests.posteriors import Record, random_record, win_probabilities, wins_fit
 
 # Two arms.
 
@@ -157,14 +157,14 @@ def picked(record: Record, picks: int, count: Any) -> list[int]:
 @pytest.mark.parametrize("index", range(40))
 def test_an_arm_is_pulled_with_the_chance_that_its_draw_is_the_highest(index: int) -> None:
     record = random_record(100 + index)
-    assert wins_fit(picked(record, 200_000, quick_count), win_chances(*record)), record
+    assert wins_fit(picked(record, 200_000, quick_count), win_probabilities(*record)), record
 
 
 NEAR: Record = ([400] * 3, [240.0, 216.0, 100.0])
 
 
 def test_the_same_in_python() -> None:
-    assert wins_fit(picked(NEAR, 10_000, count_picks), win_chances(*NEAR))
+    assert wins_fit(picked(NEAR, 10_000, count_picks), win_probabilities(*NEAR))
 
 
 @pytest.mark.parametrize("margin", [0.1, 0.3])
@@ -172,4 +172,4 @@ def test_an_exponential_that_is_too_low_would_be_seen(
     margin: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thompson, "MARGIN", margin)
-    assert not wins_fit(picked(NEAR, 10_000, count_picks), win_chances(*NEAR))
+    assert not wins_fit(picked(NEAR, 10_000, count_picks), win_probabilities(*NEAR))

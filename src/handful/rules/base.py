@@ -145,6 +145,8 @@ def _bonus_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
                 if x > highest:
                     highest = x
                     best = slot
+            elif state.in_flight[slot] == 0:
+                return slot
         return best
 
     return choose
@@ -172,6 +174,8 @@ def _score_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
                 if x > highest:
                     highest = x
                     best = slot
+            elif state.in_flight[slot] == 0:
+                return slot
         return best
 
     return choose

@@ -32,12 +32,20 @@ Run: TypeAlias = Callable[[Block, Batch], None]
 """Runs a block of runs of a cell, in one thread."""
 
 
+_ONLINE = ("select", "update", "_next_slot", "_next_slot_with_care", "_checked", "_fresh", "_make")
+"""What of `Policy` decides on an arm online besides a policy's own functions."""
+
+
 class Kind(ABC):
     """A kind of policy as engines see it."""
 
     def supports(self, cell: Cell) -> bool:
-        """Whether the compiled engine can run the cell."""
-        return True
+        """Whether the compiled engine can run the cell.
+
+        It compiles a policy's functions of its record. Methods that drive a policy online are not
+        compiled, so a subclass that changes one of them is for the python engine.
+        """
+        return all(getattr(cell.policy, name) is getattr(Policy, name) for name in _ONLINE)
 
     @abstractmethod
     def cannot_skip(self, cell: Cell) -> str:
@@ -228,7 +236,12 @@ def kind_of(policy: type[Policy]) -> Kind:
     named = next(cls for cls in policy.__mro__ if "rule" in vars(cls))
     functions = ("propose", "observe")
     ours = all(getattr(policy, name) is vars(named)[name].__func__ for name in functions)
-    return PHASES if ours and policy.start is base.start else RECORDS
+    unchanged = policy.start is base.start and _same_method(policy.parameters, base.parameters)
+    return PHASES if ours and unchanged else RECORDS
+
+
+def _same_method(one: Any, other: Any) -> bool:
+    return one.__func__ is other.__func__
 
 
 def forget_kernels() -> None:

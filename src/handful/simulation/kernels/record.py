@@ -174,4 +174,6 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
 
     kind = f"record_{build.tag}"
     parts = (start, propose, observe, clairvoyant, calm, absorb)
-    return kernel(run, family(kind, policy.name, *parts))
+    # Functions that a factory made do not show what they were made of: whose they are must count.
+    owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
+    return kernel(run, family(kind, policy.name, *parts, *owner))

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from handful.simulation import compiled, plan
-from handful.simulation.kernels import jit, phased, segments, steady
+from handful.simulation.kernels import jit, monotone, phased, segments
 from handful.simulation.reference import simulate_run
 from tests.simulation.agree import assert_same, first
 
@@ -39,7 +39,7 @@ def test_the_choices_are_those_of_a_look_at_every_arm(
 
 def test_caps_that_are_too_low_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     family = jit.family
-    monkeypatch.setattr(steady, "DOUBT", -0.05)
+    monkeypatch.setattr(monotone, "DOUBT", -0.05)
     monkeypatch.setattr(segments, "family", lambda *given: f"own_low_{family(*given)}")
     monkeypatch.setattr(phased, "phased_kernel", cache(phased.phased_kernel.__wrapped__))
     with pytest.raises(AssertionError):
