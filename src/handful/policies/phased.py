@@ -255,8 +255,9 @@ def check_place(state: Any, K: int, M: int) -> None:
         raise StateError(f"the saved policy has an arm in memory that its {K} arms do not have")
     if state.held != last_rank(K, M, j) - first_rank(M, j) + 1:
         raise StateError("the saved memory does not hold the arms of the saved sub-phase")
-    if state.done != sum(state.pulls) or state.done > budget(K, M, w):
-        raise StateError("the saved sub-phase has more rewards than its budget")
+    # Late rewards may take it past its budget, until the next decision ends it.
+    if state.done != sum(state.pulls):
+        raise StateError("the saved sub-phase has other rewards than its arms")
 
 
 class PooledPolicy(PhasedPolicy):
@@ -319,8 +320,8 @@ class PooledPolicy(PhasedPolicy):
         check_place(state, K, p.M)
         if not (-1 <= state.carried < K and state.round_done >= state.done):
             raise StateError("the saved round carries an arm that it does not have")
-        if state.round_done > round_pulls(p.B, state.round):
-            raise StateError("the saved round has more rewards than its budget")
+        if state.round_done > state.rewards:
+            raise StateError("the saved round has more rewards than all rounds")
 
     def _place(self) -> str:
         state: Any = self._state
