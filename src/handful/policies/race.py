@@ -73,10 +73,19 @@ import math
 from typing import NamedTuple
 
 from handful.core.divergence import kl
+from handful.core.shuffle import arm_at
 from handful.core.state import Float, Int, Slot, Small, most_pulled
 from handful.errors import StateError
 from handful.policies.base import Policy
-from handful.policies.hand import FOREVER, HandState, RetainingPolicy, bring_up, check_hand
+from handful.policies.hand import (
+    FOREVER,
+    HandState,
+    RetainingPolicy,
+    bring_up,
+    check_filled,
+    check_hand,
+    refuse_unless_flag,
+)
 from handful.policies.unbounded import IMEDPolicy
 from handful.rules import IMED, chooser
 
@@ -350,11 +359,26 @@ class Race(RetainingPolicy):
     def check(state: RaceState, p: RaceParameters) -> None:
         """Refuse a duel that cannot be."""
         if all_fit(p):
-            if state.held > p.K or state.held != state.tried:
+            came = [arm_at(i, p.K, state.key) for i in range(state.held)]
+            if state.held != state.tried or state.arm != came:
                 raise StateError("the saved policy has tried arms that it does not have")
             return
         check_hand(state, p)
+        check_filled(state, p)
+        refuse_unless_flag(state.came_up)
+        if not state.tried - 1 <= state.seen <= state.tried or came_too_soon(state, p):
+            raise StateError(f"the saved policy cannot have tried {state.tried} arms yet")
         if max(state.incumbent, state.challenger, state.rival) >= state.held:
             raise StateError("the saved duel is of an arm that is not in memory")
         if state.pulls[state.incumbent] == 0 and state.held > 1:
             raise StateError("the saved incumbent has no rewards")
+        if abs(state.cost) > state.rewards or not math.isfinite(state.level + state.margin):
+            raise StateError("the saved duels have a cost that cannot be")
+
+
+def came_too_soon(state: RaceState, p: RaceParameters) -> bool:
+    """Return whether the last arm came up before it could be due, even if none had cost."""
+    try:
+        return state.tried > 1 and state.clock < due(state.tried - 1, 0.0, p)
+    except OverflowError:
+        return True
