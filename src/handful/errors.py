@@ -12,6 +12,7 @@
     │   ├── NewerStateError              ... written by a newer version of handful
     │   └── OtherArmsError               ... of a policy on other arms
     ├── RuleError (ArithmeticError)      an allocation rule whose score is NaN
+    ├── ContractError (AssertionError)   a policy that fails a check of handful.testing
     ├── WriteError (OSError)             a file that could not be written
     ├── EngineError (RuntimeError)       a compiled kernel that disagrees with the policy itself
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
@@ -96,6 +97,10 @@ class OtherArmsError(StateError):
 
 class RuleError(HandfulError, ArithmeticError):
     """An allocation rule whose score is NaN."""
+
+
+class ContractError(HandfulError, AssertionError):
+    """A policy that fails a check of `handful.testing`."""
 
 
 class WriteError(HandfulError, OSError):

@@ -62,6 +62,8 @@ Floats = Annotated[list[float], Kind("d", "<f8", per_slot=True)]
 
 NO_SLOT = -1
 """In `State.pending`: no decision is pending."""
+MOST_COUNT = 2**31 - 1
+"""A 32-bit counter that goes beyond this is saved as this."""
 MOST_PULLS = 2**53
 """Counters beyond this are refused when a state is restored."""
 
@@ -135,12 +137,35 @@ class State(metaclass=_Slotted):
 
     def pack(self) -> bytes:
         """The scalars and the slots in use, as bytes."""
+        try:
+            return self._packed()
+        except struct.error:
+            return self._fitted()._packed()
+
+    def _packed(self) -> bytes:
         form = _form(type(self))
         values = [value for name in form.scalars for value in _listed(getattr(self, name))]
         columns = [getattr(self, name)[: self.held] for name in form.slots]
         return form.head.pack(*values) + b"".join(
             form.slot.pack(*row) for row in zip(*columns, strict=True)
         )
+
+    def _fitted(self) -> Self:
+        """A copy whose counters of lost and late rewards are cut to 32 bits."""
+        twin = self.copy()
+        twin.forgotten = min(self.forgotten, MOST_COUNT)
+        twin.refused = min(self.refused, MOST_COUNT)
+        twin.in_flight = [min(count, MOST_COUNT) for count in self.in_flight]
+        for name, kind in fields(type(self)).items():
+            for value in _listed(getattr(twin, name)):
+                try:
+                    struct.pack(f"<{kind.code}", value)
+                except struct.error:
+                    raise StateError(
+                        f"{name}={value!r} does not fit the type that {type(self).__name__} "
+                        "declares for it: declare a wider one, such as Int"
+                    ) from None
+        return twin
 
     @classmethod
     def unpack(cls, data: bytes, capacity: int, n_arms: int) -> Self:
@@ -177,16 +202,17 @@ class State(metaclass=_Slotted):
             raise StateError("the saved memory holds an arm twice")
         if not NO_SLOT <= self.pending < self.held:
             raise StateError("the saved choice is not in the saved memory")
-        counted = 0 <= self.rewards <= self.clock <= MOST_PULLS
+        answered = self.rewards + sum(self.in_flight) + (self.pending != NO_SLOT)
+        counted = 0 <= sum(self.pulls) <= self.rewards and answered <= self.clock <= MOST_PULLS
         if not self.rng[1] & 1 or not counted or min(self.forgotten, self.refused) < 0:
             raise StateError("the saved counters are not possible")
         for slot in range(self.held):
+            decided = self.pulls[slot] + self.in_flight[slot] + (slot == self.pending)
             possible = (
                 0 <= self.arm[slot] < n_arms
-                and 0 <= self.pulls[slot] <= self.rewards
                 and 0.0 <= self.sums[slot] <= self.pulls[slot]
-                and 0 <= self.in_flight[slot] <= self.clock
-                and 1 <= self.born[slot] <= self.clock + 1
+                and self.in_flight[slot] >= 0
+                and 1 <= self.born[slot] <= self.clock + 1 - decided
             )
             if not possible:
                 raise StateError(f"the saved statistics of slot {slot} are not possible")

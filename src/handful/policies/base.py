@@ -214,9 +214,13 @@ class Policy:
         """Return an arm to pull and a ticket for its reward. Any number may be open at once."""
         with self._lock:
             slot = self._next_slot()
-            label = self._label(self._state.arm[slot])
-            issue(self._state, slot)
-            return Decision(label, ticket_for(self._state, slot, self._memory))
+            state = self._state
+            pending = state.pending
+            if pending != NO_SLOT and (pending >= state.held or state.born[pending] > state.clock):
+                state.pending = NO_SLOT  # the selected arm has just left memory
+            label = self._label(state.arm[slot])
+            issue(state, slot)
+            return Decision(label, ticket_for(state, slot, self._memory))
 
     def reward(self, ticket: int, reward: float) -> Receipt:
         """Take in the reward of a decision, late and in any order, and say what became of it.

@@ -186,6 +186,8 @@ class ConstantSpace(HandPolicy):
             raise StateError("the saved policy has stored an arm that its memory does not have")
         if not (0.0 <= state.L <= 1.0 and 0.0 < state.precision <= 0.5 and state.T >= 1.0):
             raise StateError("the saved policy has a precision that cannot be")
+        if not math.isnan(p.horizon) and p.horizon != state.T:
+            raise StateError("the saved policy has two horizons")
 
 
 def overlap(state: Scan, c_ln_T: float) -> bool:

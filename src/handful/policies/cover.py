@@ -25,7 +25,14 @@ from __future__ import annotations
 from handful.core.state import Int, Slot, Small
 from handful.errors import StateError
 from handful.policies.base import Parameters
-from handful.policies.hand import HandPolicy, HandState, check_hand, toss
+from handful.policies.hand import (
+    HandPolicy,
+    HandState,
+    check_hand,
+    refuse_unless_counted,
+    refuse_unless_flag,
+    toss,
+)
 
 _LAST_BLOCK = 17
 """No run is long enough to end this block: it has more than 2^53 pulls."""
@@ -111,7 +118,11 @@ class Cover(HandPolicy):
     def check(state: Blocks, p: Parameters) -> None:
         """Refuse a place that no block has."""
         check_hand(state, p)
-        if state.blocks >= _LAST_BLOCK or not 0 <= state.done <= state.clock:
+        refuse_unless_flag(state.failed)
+        refuse_unless_counted(state, state.done)
+        if state.tried != state.held or state.up_next != (state.hand >= state.held):
+            raise StateError("the saved policy has tried an arm that its memory does not have")
+        if not 0 <= state.blocks < _LAST_BLOCK:
             raise StateError(f"the saved policy cannot be in block {state.blocks + 1}")
         if state.favourite >= state.held:
             raise StateError("the saved favourite is not in memory")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handful.core.shuffle import arm_at
+from handful.core.shuffle import arm_at, position_of
 from handful.core.state import Int, Slot, Small, State, admit, credit, slot_of
 from handful.errors import StateError
 from handful.policies.base import Policy
@@ -112,10 +112,33 @@ class RetainingPolicy(HandPolicy):
 
 def check_hand(state: HandState, p: Any) -> None:
     """Refuse a record whose place in the order or slot in hand cannot be."""
-    if not state.held <= state.tried <= state.clock + state.held or state.up_next > 1:
+    refuse_unless_flag(state.up_next)
+    if not state.held <= state.tried <= state.clock + state.held:
         raise StateError("the saved policy has tried a number of arms that cannot be")
-    if not state.up_next and state.hand >= state.held:
+    if state.tried < p.K:
+        places = state.arm if p.endless else [position_of(a, p.K, state.key) for a in state.arm]
+        if max(places) >= state.tried:
+            raise StateError("the saved policy has an arm in memory that has not come up")
+    if state.hand >= (p.M if state.up_next else state.held):
         raise StateError("the saved policy has a slot in hand that its memory does not have")
     for slot in range(state.held):
-        if state.pulls[slot] == 0 and slot != state.hand:
+        if state.pulls[slot] == 0 and (slot != state.hand or state.up_next):
             raise StateError(f"the saved policy has an arm without a reward in slot {slot}")
+
+
+def check_filled(state: HandState, p: Any) -> None:
+    """Refuse a record with free slots although enough arms have come up to fill them."""
+    if state.held != min(p.M, p.K, state.tried):
+        raise StateError("the saved memory does not hold the arms that have come up")
+
+
+def refuse_unless_flag(*flags: int) -> None:
+    """Refuse a flag that is neither 0 nor 1."""
+    if any(flag not in (0, 1) for flag in flags):
+        raise StateError("the saved policy has a flag that is neither set nor unset")
+
+
+def refuse_unless_counted(state: HandState, *counts: float) -> None:
+    """Refuse a count of rewards that is negative or more than there were."""
+    if any(not 0 <= count <= state.rewards for count in counts):
+        raise StateError("the saved policy has counted rewards that did not come")

@@ -14,10 +14,11 @@ with f(x) = 1 + (f1 - 1) x: f(0) = 1, and the setting f1 is f(1). Rewards are us
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from handful.core.state import Float, credit
-from handful.policies.hand import HandPolicy, HandState
+from handful.errors import StateError
+from handful.policies.hand import HandPolicy, HandState, check_hand
 from handful.policies.settings import Setting, whole_setting
 
 _PEKOZ = "Pekoz, Journal of Applied Probability 40, 2003; a reconstruction"
@@ -63,6 +64,13 @@ def look(state: Patience, slot: int, x: float, k: float, f1: float) -> None:
         state.up_next = 1
 
 
+def check_patience(state: Patience, p: Any) -> None:
+    """Refuse a negative number of pulls."""
+    check_hand(state, p)
+    if state.extra < 0.0:
+        raise StateError(f"the saved policy cannot keep an arm for {state.extra} pulls")
+
+
 def pulls_left(state: Patience, slot: int, k: float) -> int:
     """Return how many more pulls an arm surely has after its looks, the last one not counted."""
     n = state.pulls[slot]
@@ -83,6 +91,7 @@ class PekozA(HandPolicy):
     trials = False
     State = Patience
     Parameters = SameLooks
+    check = staticmethod(check_patience)
     settings: ClassVar[Mapping[str, Setting]] = {
         "k": whole_setting(10.0, "looks at an arm", "k"),
         "f1": _F1,
@@ -111,6 +120,7 @@ class PekozB(HandPolicy):
     trials = False
     State = Patience
     Parameters = RisingLooks
+    check = staticmethod(check_patience)
     settings: ClassVar[Mapping[str, Setting]] = {"f1": _F1}
 
     @staticmethod

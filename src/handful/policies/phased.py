@@ -27,6 +27,7 @@ from handful.policies.schedule import (
     first_rank,
     last_rank,
     pool,
+    pulls_before,
     round_key,
     round_pulls,
     sub_phases,
@@ -234,7 +235,7 @@ class PhasedPolicy(Policy):
     @staticmethod
     def check(state: Any, p: Any) -> None:
         """Refuse a place that the schedule does not have."""
-        check_place(state, p.K, p.M)
+        check_place(state, p.K, p.M, state.rewards)
 
     def _place(self) -> str:
         return self._place_in(self._p.K)
@@ -249,17 +250,20 @@ class PhasedPolicy(Policy):
         return f"{where}, reward {state.done} of {b}"
 
 
-def check_place(state: Any, K: int, M: int) -> None:
-    """Refuse a place in Algorithm 1 on K arms that cannot be."""
+def check_place(state: Any, K: int, M: int, rewards: int) -> None:
+    """Refuse a place in Algorithm 1 on K arms that cannot be reached with so many rewards."""
     w, j = state.phase, state.sub_phase
-    if not (1 <= w <= 48 and 1 <= j <= sub_phases(K, M) and 0 <= state.origin < K):
+    if not (w >= 1 and 1 <= j <= sub_phases(K, M) and 0 <= state.origin < K):
         raise StateError(f"phase {w}, sub-phase {j} of a saved policy on {K} arms cannot be")
     if any(arm >= K for arm in state.arm):
         raise StateError(f"the saved policy has an arm in memory that its {K} arms do not have")
     if state.held != last_rank(K, M, j) - first_rank(M, j) + 1:
         raise StateError("the saved memory does not hold the arms of the saved sub-phase")
-    if state.done != sum(state.pulls) or state.done > budget(K, M, w):
-        raise StateError("the saved sub-phase has more rewards than its budget")
+    # Late rewards may take it past its budget, until the next decision ends it.
+    if state.done != sum(state.pulls):
+        raise StateError("the saved sub-phase has other rewards than its arms")
+    if pulls_before(K, M, w, j) > rewards - state.done:
+        raise StateError(f"the saved policy is in phase {w} too soon")
 
 
 class PooledPolicy(PhasedPolicy):
@@ -319,11 +323,12 @@ class PooledPolicy(PhasedPolicy):
         if not 1 <= state.round <= 62:
             raise StateError(f"a saved policy cannot be in round {state.round}")
         K = pool(p.B, p.alpha, state.round)
-        check_place(state, K, p.M)
-        if not (-1 <= state.carried < K and state.round_done >= state.done):
+        check_place(state, K, p.M, state.round_done)
+        if not -1 <= state.carried < K:
             raise StateError("the saved round carries an arm that it does not have")
-        if state.round_done > round_pulls(p.B, state.round):
-            raise StateError("the saved round has more rewards than its budget")
+        earlier = sum(round_pulls(p.B, r) for r in range(1, state.round))
+        if earlier > state.rewards - state.round_done:
+            raise StateError(f"the saved policy is in round {state.round} too soon")
 
     def _place(self) -> str:
         state: Any = self._state

@@ -44,7 +44,14 @@ from handful.core.divergence import kl
 from handful.core.state import Float, Int, Slot, Small
 from handful.errors import StateError
 from handful.policies.base import Policy
-from handful.policies.hand import FOREVER, HandState, RetainingPolicy, check_hand
+from handful.policies.hand import (
+    FOREVER,
+    HandState,
+    RetainingPolicy,
+    check_filled,
+    check_hand,
+    refuse_unless_flag,
+)
 from handful.policies.unbounded import IMEDPolicy
 
 AHEAD = 1e-9
@@ -304,7 +311,21 @@ class Race(RetainingPolicy):
     def check(state: RaceState, p: RaceParameters) -> None:
         """Refuse a duel that cannot be."""
         check_hand(state, p)
+        check_filled(state, p)
+        refuse_unless_flag(state.came_up)
+        if not state.tried - 1 <= state.seen <= state.tried or came_too_soon(state, p):
+            raise StateError(f"the saved policy cannot have tried {state.tried} arms yet")
         if max(state.incumbent, state.challenger, state.rival) >= state.held:
             raise StateError("the saved duel is of an arm that is not in memory")
         if state.pulls[state.incumbent] == 0 and state.held > 1:
             raise StateError("the saved incumbent has no rewards")
+        if abs(state.cost) > state.rewards or not math.isfinite(state.level + state.margin):
+            raise StateError("the saved duels have a cost that cannot be")
+
+
+def came_too_soon(state: RaceState, p: RaceParameters) -> bool:
+    """Return whether the last arm came up before it could be due, even if none had cost."""
+    try:
+        return state.tried > 1 and state.clock < due(state.tried - 1, 0.0, p)
+    except OverflowError:
+        return True

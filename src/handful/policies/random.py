@@ -5,7 +5,7 @@ from __future__ import annotations
 from handful.core.rng import uniform
 from handful.core.state import admit
 from handful.policies.base import Parameters
-from handful.policies.hand import HandPolicy, HandState, bring_up
+from handful.policies.hand import HandPolicy, HandState, bring_up, check_hand
 
 
 class RandomPolicy(HandPolicy):
@@ -27,6 +27,12 @@ class RandomPolicy(HandPolicy):
         else:
             admit(state, 0, min(p.K - 1, int(uniform(state.rng) * p.K)))
         return 0
+
+    @staticmethod
+    def check(state: HandState, p: Parameters) -> None:
+        """Refuse endless arms that have not come up; of a finite set, any arm can be in hand."""
+        if p.endless:
+            check_hand(state, p)
 
     @staticmethod
     def observe(state: HandState, slot: int, reward: float, p: Parameters) -> None:

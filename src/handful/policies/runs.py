@@ -29,8 +29,18 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from handful.core.state import Int, Slot, Small
+from handful.errors import StateError
 from handful.policies.base import Parameters
-from handful.policies.hand import FOREVER, HandPolicy, HandState, toss
+from handful.policies.hand import (
+    FOREVER,
+    HandPolicy,
+    HandState,
+    check_filled,
+    check_hand,
+    refuse_unless_counted,
+    refuse_unless_flag,
+    toss,
+)
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
 HERSCHKORN = (
@@ -111,6 +121,12 @@ class FailureRuns(HandPolicy):
     """Policies that drop an arm after so many failures in a row: successes keep any arm."""
 
     State = Failures
+
+    @staticmethod
+    def check(state: Failures, p: Any) -> None:
+        """Refuse failures that did not come."""
+        check_hand(state, p)
+        refuse_unless_counted(state, state.failures)
 
     @staticmethod
     def calm(state: Failures, slot: int, p: Any) -> tuple[int, int]:
@@ -231,6 +247,12 @@ class NonrecallingRun(HandPolicy):
             state.up_next = 1
 
     @staticmethod
+    def check(state: Run, p: WithHorizon) -> None:
+        """Refuse a run of successes that did not come."""
+        check_hand(state, p)
+        refuse_unless_counted(state, state.run)
+
+    @staticmethod
     def calm(state: Run, slot: int, p: WithHorizon) -> tuple[int, int]:
         """A run of sqrt(T) successes settles it."""
         return calm_until_settled(state.run, p)
@@ -292,6 +314,12 @@ class SqrtRun(HandPolicy):
         return state.arm[state.best]
 
     @staticmethod
+    def check(state: LongestRun, p: WithHorizon) -> None:
+        """Refuse runs that did not come, and a stored arm that is not in memory."""
+        check_best(state, p)
+        refuse_unless_flag(state.settled_on_best)
+
+    @staticmethod
     def calm(state: LongestRun, slot: int, p: WithHorizon) -> tuple[int, int]:
         """For ever once it is settled; before, successes short of the one that settles it."""
         if state.settled_on_best:
@@ -345,6 +373,12 @@ class SqrtLogLearning(HandPolicy):
         return state.arm[state.best]
 
     @staticmethod
+    def check(state: Learning, p: WithHorizon) -> None:
+        """Refuse runs that did not come, and a stored arm that is not in memory."""
+        check_best(state, p)
+        refuse_unless_counted(state, state.learned)
+
+    @staticmethod
     def calm(state: Learning, slot: int, p: WithHorizon) -> tuple[int, int]:
         """For ever once it has learned; before, successes short of the last pull of learning."""
         return calm_until_learned(state.learned, p)
@@ -359,6 +393,15 @@ class SqrtLogLearning(HandPolicy):
         if state.tried == 1 or state.run > state.longest:
             state.best = slot
             state.longest = state.run
+
+
+def check_best(state: LongestRun | Learning, p: WithHorizon) -> None:
+    """Refuse runs that did not come, and a stored arm that is not in memory."""
+    check_hand(state, p)
+    check_filled(state, p)
+    refuse_unless_counted(state, state.run, state.longest)
+    if state.best >= state.held:
+        raise StateError("the saved policy has stored an arm that its memory does not have")
 
 
 def learning_pulls(p: WithHorizon) -> float:

@@ -39,7 +39,16 @@ from typing import Any, ClassVar, NamedTuple
 
 from handful.core.state import Float, Int, Slot, Small, credit
 from handful.errors import StateError
-from handful.policies.hand import FOREVER, HandPolicy, HandState, RetainingPolicy, check_hand
+from handful.policies.hand import (
+    FOREVER,
+    HandPolicy,
+    HandState,
+    RetainingPolicy,
+    check_filled,
+    check_hand,
+    refuse_unless_counted,
+    refuse_unless_flag,
+)
 from handful.policies.runs import WithHorizon
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
@@ -121,7 +130,9 @@ def calm_when_over(state: Stream, slot: int, p: Any) -> tuple[int, int]:
 def check_stream(state: Stream, p: Any) -> None:
     """Refuse a stored arm that is not in memory."""
     check_hand(state, p)
-    if state.best >= state.held or state.over > 1:
+    check_filled(state, p)
+    refuse_unless_flag(state.over)
+    if state.best >= state.held:
         raise StateError("the saved policy has stored an arm that its memory does not have")
 
 
@@ -220,6 +231,16 @@ class MPSE(StoresBest, RetainingPolicy):
         else:
             state.hand = state.best
             state.over = 1
+
+    @staticmethod
+    def check(state: Duel, p: Passes) -> None:
+        """Refuse a duel with nobody to meet."""
+        check_stream(state, p)
+        if not state.tried - 1 <= state.seen <= state.tried:
+            raise StateError(f"the saved policy cannot have seen {state.seen} arms")
+        alone = state.held == 1 and state.tried == state.seen
+        if alone and not (state.over or state.up_next):
+            raise StateError("the saved policy has nobody to compare its champion with")
 
 
 class MBSE(StoresBest, RetainingPolicy):
@@ -346,5 +367,9 @@ class GameOfCoins(StoresBest):
     def check(state: Game, p: WithHorizon) -> None:
         """Refuse a level that no budget pays for."""
         check_stream(state, p)
-        if not (0 <= state.level <= 64 and 0 <= state.tosses <= state.clock):
+        refuse_unless_counted(state, state.tosses)
+        most = fair_share(p.horizon, p.K) * state.tried
+        if not (0 <= state.level <= 64 and 0.0 <= state.budget <= most):
             raise StateError(f"the saved policy cannot be in level {state.level}")
+        if abs(state.lead) > state.tosses:
+            raise StateError(f"the saved king cannot lead by {state.lead}")

@@ -25,7 +25,14 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from handful.core.state import Float, Floats, Int
-from handful.policies.hand import HandPolicy, HandState, toss
+from handful.policies.hand import (
+    HandPolicy,
+    HandState,
+    check_filled,
+    check_hand,
+    refuse_unless_counted,
+    toss,
+)
 from handful.policies.runs import (
     BERRY,
     WithHorizon,
@@ -87,6 +94,12 @@ class SqrtRunTabulated(HandPolicy):
             state.run = m
 
     @staticmethod
+    def check(state: LastTwo, p: WithHorizon) -> None:
+        """Refuse a memory without the last two arms."""
+        check_hand(state, p)
+        check_filled(state, p)
+
+    @staticmethod
     def calm(state: LastTwo, slot: int, p: WithHorizon) -> tuple[int, int]:
         """A run of sqrt(T) successes settles it."""
         return calm_until_settled(state.run, p)
@@ -127,6 +140,13 @@ class SqrtLogTabulated(HandPolicy):
         elif not success:
             state.hand = 1 - slot
             state.up_next = 1
+
+    @staticmethod
+    def check(state: LastTwoLearning, p: WithHorizon) -> None:
+        """Refuse a memory without the last two arms, and rewards that did not come."""
+        check_hand(state, p)
+        check_filled(state, p)
+        refuse_unless_counted(state, state.learned)
 
     @staticmethod
     def calm(state: LastTwoLearning, slot: int, p: WithHorizon) -> tuple[int, int]:

@@ -1,0 +1,22 @@
+"""Checks that every policy must pass, for policies of your own too.
+
+    handful.testing.check_policy(MyPolicy)
+
+runs them all and raises `ContractError` at the first that fails. With pytest, one test for each:
+
+    @pytest.mark.parametrize("check", handful.testing.checks(MyPolicy))
+    def test_contract(check):
+        check()
+
+`policies.py` has the checks, each a plain function `check_...(make)` of a factory (`Make`). Nothing
+here needs pytest, and only the comparison of engines needs the simulator.
+"""
+
+from __future__ import annotations
+
+from handful.testing.contract import Check
+from handful.testing.ledger import Ledger
+from handful.testing.make import Make
+from handful.testing.policies import all_checks, check_policy, checks
+
+__all__ = ["Check", "Ledger", "Make", "all_checks", "check_policy", "checks"]
