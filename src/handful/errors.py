@@ -23,7 +23,6 @@ A message says what was given, what is allowed and what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from operator import index
 from typing import Any
 
@@ -40,6 +39,8 @@ class UnknownNameError(SettingError):
     """No policy, instance or distribution of that name; the message lists the nearest ones."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
+        from difflib import get_close_matches  # slow to import, and seldom needed
+
         names = sorted(known)
         near = get_close_matches(given.lower(), names, n=3, cutoff=0.6)
         near = near or get_close_matches(given, names, n=3, cutoff=0.6)

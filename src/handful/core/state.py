@@ -22,7 +22,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import cache
-from inspect import get_annotations
 from struct import Struct
 from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
@@ -72,7 +71,10 @@ class _Slotted(type):
     """Give each class `__slots__` for the fields that it declares, so that a typo is an error."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
-        declared = namespace.get("__annotations__", {})
+        declared = namespace.get("__annotations__")
+        if declared is None:  # Python 3.14 keeps annotations in a function
+            annotate = namespace.get("__annotate_func__") or namespace.get("__annotate__")
+            declared = annotate(1) if annotate else {}
         namespace["__slots__"] = tuple(field for field in declared if field not in namespace)
         return super().__new__(mcs, name, bases, namespace)
 
@@ -243,7 +245,7 @@ def fields(cls: type[State]) -> dict[str, Kind]:
     for base in reversed(cls.__mro__):
         if issubclass(base, State):
             hints = get_type_hints(base, include_extras=True)
-            for name in get_annotations(base):
+            for name in base.__annotations__:
                 if get_origin(hints[name]) is Annotated:
                     found[name] = get_args(hints[name])[1]
     return found

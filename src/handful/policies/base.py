@@ -14,12 +14,12 @@ the same source. Everything that users meet (labels, tickets, checks, bytes) is 
 
 from __future__ import annotations
 
+import os
 import reprlib
-import secrets
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from struct import Struct
 from threading import Lock
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from handful.core.arms import FiniteArms
 from handful.core.envelope import Reader, seal, unseal
@@ -39,7 +39,9 @@ from handful.errors import (
     whole_number,
 )
 from handful.policies.settings import Setting, check_memory, check_rescale, check_settings
-from handful.policies.stats import ArmStats, Stats, interval
+
+if TYPE_CHECKING:
+    from handful.policies.stats import ArmStats, Stats
 
 _FRAME = Struct("<QQIB")
 _RESCALE = Struct("<dd")
@@ -524,6 +526,8 @@ class Policy:
 
     def stats(self) -> Stats:
         """Return what is known of each arm in memory, and totals."""
+        from handful.policies.stats import Stats  # not needed to decide, and slow to import
+
         with self._lock:
             state = self._state
             best = self._acts_as.recommend_arm(state, self._p)
@@ -538,6 +542,8 @@ class Policy:
             )
 
     def _arm_stats(self, slot: int, best: int) -> ArmStats:
+        from handful.policies.stats import ArmStats, interval
+
         state = self._state
         lo, hi = self._rescale or _UNIT
         n, s = state.pulls[slot], state.sums[slot]
@@ -586,7 +592,7 @@ def _has_no_end(arms: Any) -> bool:
 def seed_word(seed: int | None) -> int:
     """Return the 64 bits that everything random in a policy follows from: its key."""
     if seed is None:
-        return secrets.randbits(64)
+        return int.from_bytes(os.urandom(8), "little")
     return words("policy", whole_number("seed", seed), count=1)[0]
 
 

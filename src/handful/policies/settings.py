@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handful.errors import SettingError, UnknownNameError, whole_number
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from handful.policies.base import Policy
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A number that a policy can be given beside arms and memory."""
 
     default: float

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from handful.core.rng import Generator, uniform
@@ -60,14 +59,7 @@ def trial(reward: float, rng: Generator) -> float:
     return 1.0 if uniform(rng) < reward else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A score, or the two factors of one, and facts about it.
-
-    >>> Rule("greedy", score=lambda n, s, now: s / n).name
-    'greedy'
-    """
-
+class _Fields(NamedTuple):
     name: str
     score: Score | None = None
     growth: Callable[[int, float], float] | None = None
@@ -91,13 +83,26 @@ class Rule:
     posterior: bool = False
     """Whether the score is an independent draw from Beta(1 + s, 1 + n - s)."""
 
-    def __post_init__(self) -> None:
+
+class Rule(_Fields):
+    """A score, or the two factors of one, and facts about it.
+
+    >>> Rule("greedy", score=lambda n, s, now: s / n).name
+    'greedy'
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *fields: Any, **named: Any) -> Rule:
+        """Refuse a rule that has neither a score nor both of its factors, or all three."""
+        self = super().__new__(cls, *fields, **named)
         if (self.growth is None) != (self.width is None):
             raise SettingError(f"the rule {self.name!r} has one factor: give growth and width")
         if (self.score is None) == (self.growth is None):
             raise SettingError(
                 f"the rule {self.name!r} needs a score, or both growth and width, and not all three"
             )
+        return self
 
     @property
     def is_bonus(self) -> bool:
