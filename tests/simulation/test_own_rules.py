@@ -117,10 +117,11 @@ def test_a_policy_that_changes_how_it_is_driven_is_for_the_reference(
     base: type[Policy], method: str
 ) -> None:
     policy = type("Changed", (base,), {"name": "changed", method: first_slot})
-    cell = plan.cell(policy, "linear:10", 2, 100)
-    assert not engines.supports(cell)
-    assert not engines.supports_skipping(cell)
-    assert engines.choose(cell, "auto") == "python"
+    for memory in (2, 10):
+        cell = plan.cell(policy, "linear:10", memory, 100)
+        assert not engines.supports(cell)
+        assert not engines.supports_skipping(cell)
+        assert engines.choose(cell, "auto") == "python"
 
 
 def propose_last(state: Any, p: Any) -> int:

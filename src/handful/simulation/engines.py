@@ -45,8 +45,10 @@ def as_run(cell: Cell) -> Cell:
 
 def supports(cell: Cell) -> bool:
     """Whether the compiled engine can run the cell."""
-    from handful.simulation.kinds import kind_of
+    from handful.simulation.kinds import is_its_functions, kind_of
 
+    if not is_its_functions(cell.policy):
+        return False
     cell = as_run(cell)
     return kind_of(cell.policy).supports(cell)
 
@@ -55,11 +57,11 @@ def cannot_skip(cell: Cell) -> str:
     """Why the skipping engine cannot run the cell; empty if it can."""
     from handful.simulation.kinds import kind_of
 
-    cell = as_run(cell)
     if cell.tape:
         return "a tape has a reward for every pull"
     if not supports(cell):
         return "only the python engine can"
+    cell = as_run(cell)
     return kind_of(cell.policy).cannot_skip(cell)
 
 
@@ -72,5 +74,7 @@ def gains_by_skipping(cell: Cell) -> bool:
     """Whether the skipping engine can run the cell and is the faster one."""
     from handful.simulation.kinds import kind_of
 
+    if not supports_skipping(cell):
+        return False
     cell = as_run(cell)
-    return supports_skipping(cell) and kind_of(cell.policy).gains_by_skipping(cell)
+    return kind_of(cell.policy).gains_by_skipping(cell)

@@ -40,12 +40,8 @@ class Kind(ABC):
     """A kind of policy as engines see it."""
 
     def supports(self, cell: Cell) -> bool:
-        """Whether the compiled engine can run the cell.
-
-        It compiles a policy's functions of its record. Methods that drive a policy online are not
-        compiled, so a subclass that changes one of them is for the python engine.
-        """
-        return all(getattr(cell.policy, name) is getattr(Policy, name) for name in _ONLINE)
+        """Whether the compiled engine can run the cell."""
+        return True
 
     @abstractmethod
     def cannot_skip(self, cell: Cell) -> str:
@@ -225,6 +221,14 @@ class Phases(Kind):
 
 
 RECORDS, PHASES = Records(), Phases()
+
+
+def is_its_functions(policy: type[Policy]) -> bool:
+    """Whether a policy's functions decide everything: no method that drives it online is changed.
+
+    Kernels are compiled from these functions alone.
+    """
+    return all(getattr(policy, name) is getattr(Policy, name) for name in _ONLINE)
 
 
 def kind_of(policy: type[Policy]) -> Kind:
