@@ -81,6 +81,8 @@ def edge_values(code: str, value: float) -> list[Any]:
     if code == "d":
         fixed = [0.0, 1.0, -1.0, 0.5, 1e6, 1e18, 1e308, -1e308, 5e-324]
         return [*fixed, float("nan"), float("inf"), -float("inf"), value + 1.0, value - 1.0]
+    if code == "Q":
+        return [0, 1, 2**64 - 1]
     bits = 8 * struct.calcsize(f"<{code}")
     low, high = (0, 2**bits - 1) if code.isupper() else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     near = [0, 1, 2, 3, -1, 17, 48, 63, 100, int(value) + 1, int(value) - 1]

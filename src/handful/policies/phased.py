@@ -238,16 +238,16 @@ class PhasedPolicy(Policy):
         check_place(state, p.K, p.M, state.rewards)
 
     def _place(self) -> str:
-        return self._place_in(self._p.K)
+        return place_in(self._state, self._p.K, self._p.M)
 
-    def _place_in(self, K: int) -> str:
-        state: Any = self._state
-        b = budget(K, self._p.M, state.phase)
-        if b == ENDLESS:
-            return "all arms in memory"
-        h0 = sub_phases(K, self._p.M)
-        where = f"phase {state.phase}, sub-phase {state.sub_phase} of {h0}"
-        return f"{where}, reward {state.done} of {b}"
+
+def place_in(state: Any, K: int, M: int) -> str:
+    """Return the place in Algorithm 1 on K arms, in a few words."""
+    b = budget(K, M, state.phase)
+    if b == ENDLESS:
+        return "all arms in memory"
+    where = f"phase {state.phase}, sub-phase {state.sub_phase} of {sub_phases(K, M)}"
+    return f"{where}, reward {state.done} of {b}"
 
 
 def check_place(state: Any, K: int, M: int, rewards: int) -> None:
@@ -333,4 +333,4 @@ class PooledPolicy(PhasedPolicy):
     def _place(self) -> str:
         state: Any = self._state
         K = pool(self._p.B, self._p.alpha, state.round)
-        return f"round {state.round} on {K} arms, {self._place_in(K)}"
+        return f"round {state.round} on {K} arms, {place_in(state, K, self._p.M)}"

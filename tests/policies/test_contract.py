@@ -1,0 +1,40 @@
+"""Every policy passes the checks that `handful.testing` ships."""
+
+from __future__ import annotations
+
+import pytest
+
+import handful
+from handful.testing import Check, checks
+from handful.testing.make import name_of
+
+EVERY = [check for cls in handful.POLICIES.values() for check in checks(cls)]
+ENDLESS = [
+    check
+    for cls in handful.POLICIES.values()
+    if cls.any_arms
+    for check in checks(cls, arms=name_of)
+    if check.__name__ != "labels"
+]
+ALL_FIT = [
+    check
+    for name in ("race", "ucb-m", "moss-m", "mbse")
+    for check in checks(handful.POLICIES[name], memory=20)
+]
+PLAIN = [c for c in (*EVERY, *ENDLESS, *ALL_FIT) if c.__name__ != "compiled_equals_python"]
+COMPILED = [c for c in EVERY if c.__name__ == "compiled_equals_python"]
+
+
+@pytest.mark.parametrize("check", PLAIN, ids=repr)
+def test_the_contract(check: Check) -> None:
+    check()
+
+
+@pytest.mark.parametrize("check", COMPILED, ids=repr)
+def test_the_engines_agree(check: Check) -> None:
+    check()
+
+
+def test_every_policy_is_checked() -> None:
+    assert len(handful.POLICIES) == 47
+    assert len(EVERY) == 47 * len(checks(handful.Race))
