@@ -131,7 +131,7 @@ def test_a_paper_whose_figures_cannot_be_written_says_so(
 ) -> None:
     from handful.cli import paper
 
-    monkeypatch.setattr(paper, "_run", lambda *_: None)
+    monkeypatch.setattr(paper, "run_cells", lambda *_: None)
     monkeypatch.setattr("handful.cli.paper.report.draw_all", full)
     monkeypatch.setattr(paper, "_data", lambda *_: [1])
     result = CliRunner().invoke(app, ["paper", "fig3", "--json", "--out", str(tmp_path)])

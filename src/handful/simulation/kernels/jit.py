@@ -13,7 +13,12 @@ Numba's cache has three traps, each of which can serve a wrong kernel without a 
   name of its own.
 - They also share one index file, which two processes overwrite. Ours has a folder for each kernel.
 
+<<<<<<< HEAD
 A kernel of functions from outside this package is not cached, since we cannot see when they change.
+=======
+`cache` guards against damaged files and full disks. A kernel of functions from outside this package
+is not cached, since we cannot see when they change.
+>>>>>>> pt
 """
 
 from __future__ import annotations
@@ -35,6 +40,7 @@ from numba.core.errors import NumbaError as CompileError
 from numba.extending import overload, register_jitable
 
 from handful.core import rng, state
+from handful.simulation.kernels.cache import cache_in
 from handful.simulation.sources import source_digest
 
 __all__ = ["CompileError", "cache_folder", "family", "is_cold", "kernel", "named", "use"]
@@ -125,14 +131,8 @@ def kernel(function: F, kin: str) -> F:
     compiled = numba.njit(nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)(
         function
     )
-    folder = cache_folder() / kin
-    if not kin.startswith(_OWN) and _can_write(folder):
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(folder)
-        try:
-            compiled.enable_caching()
-        finally:
-            numba.config.CACHE_DIR = before
+    if not kin.startswith(_OWN) and (cache := cache_in(cache_folder() / kin, function)):
+        compiled._cache = cache
     result: F = compiled
     return result
 
@@ -142,15 +142,6 @@ def is_cold(compiled: Callable[..., Any]) -> bool:
     dispatcher: Any = compiled
     folder = cache_folder() / dispatcher.py_func.__name__.removeprefix("kernel_")
     return not dispatcher.signatures and not any(folder.rglob("*.nbc"))
-
-
-def _can_write(folder: Path) -> bool:
-    """Without a folder of ours, Numba would keep kernels beside the source, where they go stale."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK)
 
 
 @cache

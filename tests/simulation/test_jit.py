@@ -1,0 +1,190 @@
+"""Where kernels are cached, when they are compiled again, and that processes do not mix them up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from handful.simulation import sources as source_files
+from handful.simulation.kernels import cache, jit
+from handful.simulation.kernels.jit import kernel
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the package's sources, which the cache looks at instead."""
+    copy = tmp_path / "handful"
+    copytree(source_files.ROOT, copy)
+    monkeypatch.setattr(source_files, "ROOT", copy)
+    monkeypatch.setattr(jit, "source_digest", source_files.source_digest.__wrapped__)
+    return copy
+
+
+def folder() -> Path:
+    """The cache's folder, worked out anew."""
+    return jit.cache_folder.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "core/rng.py",
+        "core/shuffle.py",
+        "core/state.py",
+        "rules/ucb1.py",
+        "policies/schedule.py",
+        "instances/means.py",
+        "instances/distributions.py",
+        "simulation/kernels/phased.py",
+        "simulation/kernels/record.py",
+        "simulation/kernels/exact.py",
+    ],
+)
+def test_a_change_to_what_kernels_are_made_of_moves_the_cache(source: str, sources: Path) -> None:
+    before = folder()
+    path = sources / source
+    path.write_text(path.read_text() + "\n# changed\n")
+    assert folder() != before
+
+
+def test_a_new_rule_moves_the_cache_once_it_is_imported(sources: Path) -> None:
+    rules = sources / "rules" / "__init__.py"
+    (sources / "rules" / "new.py").write_text("SCALE = 1.0\n")
+    rules.write_text(rules.read_text() + "\nfrom handful.rules.new import SCALE\n")
+    before = folder()
+    (sources / "rules" / "new.py").write_text("SCALE = 2.0\n")
+    assert folder() != before
+
+
+def test_a_change_elsewhere_leaves_the_cache_where_it_is(sources: Path) -> None:
+    before = folder()
+    for source in ("cli/run.py", "plots/style.py", "studies/advice.py", "policies/cover.py"):
+        path = sources / source
+        path.write_text(path.read_text() + "\n# changed\n")
+    assert folder() == before
+
+
+@pytest.mark.parametrize(
+    ("source", "moved"),
+    [
+        ("policies/race.py", {"race"}),
+        ("policies/bounded.py", {"race", "bounded", "modern"}),
+        ("policies/hand.py", {"race"}),
+        ("policies/schedule.py", {"race", "bounded", "modern"}),
+        ("rules/ucb1.py", {"race", "bounded", "modern"}),
+        ("policies/cover.py", set()),
+        ("policies/__init__.py", set()),
+    ],
+)
+def test_what_is_cached_of_a_policy_belongs_to_what_it_is_made_of(
+    source: str, moved: set[str], sources: Path
+) -> None:
+    def digests() -> dict[str, str]:
+        return {
+            name: source_files.source_digest.__wrapped__(f"handful.policies.{name}")
+            for name in ("race", "bounded", "modern")
+        }
+
+    before = digests()
+    path = sources / source
+    path.write_text(path.read_text() + "\n# changed\n")
+    after = digests()
+    assert {name for name in before if before[name] != after[name]} == moved
+
+
+def test_modules_imported_from_the_package_by_name_count_too(sources: Path) -> None:
+    race, digest = sources / "policies" / "race.py", source_files.source_digest.__wrapped__
+    for text in (
+        "from handful.policies import cover\n",
+        "from handful.policies import (\n  cover,\n)\n",
+    ):
+        race.write_text(text)
+        before = digest("handful.policies.race")
+        cover = sources / "policies" / "cover.py"
+        cover.write_text(cover.read_text() + "\n# changed\n")
+        assert digest("handful.policies.race") != before
+
+
+def test_the_cache_lives_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDFUL_CACHE_DIR", str(tmp_path / "own"))
+    assert tmp_path / "own" in folder().parents
+    monkeypatch.delenv("HANDFUL_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert tmp_path / "xdg" / "handful" in folder().parents
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert Path.home() / ".cache" / "handful" in folder().parents
+
+
+def add_one(x: float) -> float:
+    return x + 1.0
+
+
+def test_without_a_folder_to_write_to_kernels_work_and_are_not_cached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def beside_the_source() -> list[Path]:
+        return list(Path(__file__).parent.rglob("*test_nowhere*.nb*"))
+
+    for leftover in beside_the_source():
+        leftover.unlink()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path / "file" / "folder")
+    monkeypatch.setattr(cache, "_warned", False)
+    with pytest.warns(RuntimeWarning, match="cannot be cached in .*HANDFUL_CACHE_DIR"):
+        compiled = kernel(add_one, "test_nowhere")
+    assert compiled(1.0) == 2.0
+    # Beside the source, where Numba would cache it, nobody looks at the other sources.
+    assert not beside_the_source()
+    assert kernel(add_one, "test_nowhere")(2.0) == 3.0  # and no second warning
+
+
+IN_ANOTHER_PROCESS = """
+from handful.rules import MOSS, THOMPSON, UCB1
+from handful.simulation import compiled, plan
+from handful.simulation.kernels import phased, segments
+
+for policy, rule in (("ucb-m", UCB1), ("moss-m", MOSS), ("ts-m", THOMPSON)):
+    cell = plan.cell(policy, "linear:10", 2, 1000, runs=1)
+    regret = compiled.simulate_runs(cell, [1000], n_jobs=1).regret[0, 0]
+    build = segments.build_for(rule, bernoulli=True, endless=False, skipping=False, m=2)
+    stats = phased.phased_kernel(rule, build).stats
+    print(policy, regret, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+def start_another_process(folder: Path | None = None) -> subprocess.Popen[str]:
+    own = {} if folder is None else {"HANDFUL_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS]
+    return subprocess.Popen(command, env={**os.environ, **own}, stdout=subprocess.PIPE, text=True)
+
+
+def rows(process: subprocess.Popen[str]) -> list[list[str]]:
+    """What a process printed: policy, regret, cache hits, cache misses."""
+    output, _ = process.communicate()
+    assert process.returncode == 0
+    return [line.split() for line in output.splitlines()]
+
+
+def test_a_second_process_finds_the_kernels_of_the_first() -> None:
+    first = rows(start_another_process())
+    second = rows(start_another_process())
+    assert [row[:2] for row in first] == [row[:2] for row in second]
+    assert [row[2:] for row in second] == [["1", "0"]] * 3
+
+
+@pytest.mark.long
+def test_kernels_that_two_processes_compile_at_once_serve_a_third(tmp_path: Path) -> None:
+    at_once = [start_another_process(tmp_path) for _ in range(2)]
+    first, second = (rows(process) for process in at_once)
+    third = rows(start_another_process(tmp_path))
+    usual = rows(start_another_process())
+    for some in (first, second, third):
+        assert [row[:2] for row in some] == [row[:2] for row in usual]
+    assert [row[2:] for row in third] == [["1", "0"]] * 3
