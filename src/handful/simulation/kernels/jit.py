@@ -13,12 +13,8 @@ Numba's cache has three traps, each of which can serve a wrong kernel without a 
   name of its own.
 - They also share one index file, which two processes overwrite. Ours has a folder for each kernel.
 
-<<<<<<< HEAD
-A kernel of functions from outside this package is not cached, since we cannot see when they change.
-=======
 `cache` guards against damaged files and full disks. A kernel of functions from outside this package
 is not cached, since we cannot see when they change.
->>>>>>> pt
 """
 
 from __future__ import annotations
