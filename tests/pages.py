@@ -1,7 +1,8 @@
 """Pages of documentation as tests see them: blocks, what they should print, commands, links.
 
 A block of Python or of commands that is followed by a `text` block shows its output there. In a
-`sample` block, numbers are those of one run, such as times, and only the words are compared.
+`sample` block, numbers are those of one run, such as times, and only the words are compared. A
+block of Python whose first line is `# name.py` is a file that later blocks import.
 """
 
 from __future__ import annotations
@@ -40,6 +41,12 @@ class Block:
         if self.is_sample:
             return _NUMBER.sub("#", printed) == _NUMBER.sub("#", shown)
         return printed == shown
+
+    @property
+    def file(self) -> str | None:
+        """The name of a file, if the block is one: its first line is a comment such as `# x.py`."""
+        named = re.match(r"# (\w+\.py)\n", self.text)
+        return named[1] if named else None
 
     @property
     def commands(self) -> list[str]:

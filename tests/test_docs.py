@@ -40,18 +40,21 @@ def test_a_page_does_what_it_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks((DOCS / page).read_text(), "python", "console"):
         where = f"docs/{page}:{block.line}"
-        if block.language == "python":
+        if block.file:
+            (tmp_path / block.file).write_text(block.text)
+        elif block.language == "python":
             printed = printed_by(block, names, where)
             assert block.shows(printed), f"{where} prints:\n{printed}"
-            continue
-        own = [line for line in block.commands if line.startswith("handful ")]
-        printed = "".join(run_command(line, tmp_path) for line in own)
-        if block.shown is not None:
-            assert table_words(printed) == table_words(block.shown), where
+        else:
+            own = [line for line in block.commands if line.startswith("handful ")]
+            printed = "".join(run_command(line, tmp_path) for line in own)
+            if block.shown is not None:
+                assert table_words(printed) == table_words(block.shown), f"{where}:\n{printed}"
 
 
 @pytest.mark.parametrize("page", RUN)
