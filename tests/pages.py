@@ -1,6 +1,8 @@
 """Pages of documentation as tests see them: blocks, what they should print, commands, links.
 
-A block of Python or of commands that is followed by a block of plain text shows its output there.
+A block of Python or of commands that is followed by a `text` block shows its output there. In a
+`sample` block, numbers are those of one run, such as times, and only the words are compared. A
+block of Python whose first line is `# name.py` is a file that later blocks import.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +21,7 @@ SHELL_TIMED = "Mpulls/s"
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)")
+_NUMBER = re.compile(r"\d[\d.,]*")
 _PASSED_ON = ("HOME", "PYTHONPATH", "HANDFUL_CACHE_DIR", "XDG_CACHE_HOME")
 
 
@@ -29,6 +33,20 @@ class Block:
     text: str
     line: int
     shown: str | None
+    is_sample: bool = False
+
+    def shows(self, printed: str) -> bool:
+        """Return whether the page shows this output; a block without output prints nothing."""
+        shown = self.shown or ""
+        if self.is_sample:
+            return _NUMBER.sub("#", printed) == _NUMBER.sub("#", shown)
+        return printed == shown
+
+    @property
+    def file(self) -> str | None:
+        """The name of a file, if the block is one: its first line is a comment such as `# x.py`."""
+        named = re.match(r"# (\w+\.py)\n", self.text)
+        return named[1] if named else None
 
     @property
     def commands(self) -> list[str]:
@@ -43,9 +61,10 @@ def blocks(page: str, *languages: str) -> list[Block]:
     following: list[re.Match[str] | None] = [*fences[1:], None]
     found = []
     for fence, after in zip(fences, following, strict=True):
-        shown = after[2] if after is not None and after[1] == "text" else None
+        shown = after[2] if after is not None and after[1] in ("text", "sample") else None
         line = page.count("\n", 0, fence.start(2)) + 1
-        found.append(Block(fence[1], fence[2], line, shown))
+        is_sample = after is not None and after[1] == "sample"
+        found.append(Block(fence[1], fence[2], line, shown, is_sample))
     return [block for block in found if block.language in languages]
 
 
@@ -58,6 +77,12 @@ def headings(page: str) -> set[str]:
     """The headings of a page as GitHub writes them in links."""
     titles = re.findall(r"^#+ (.*)$", _FENCE.sub("", page), flags=re.MULTILINE)
     return {"#" + re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def install_lines() -> set[str]:
+    """The commands that install handful: plain, and with each extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return {"pip install .", *(f"pip install '.[{e}]'" for e in project["optional-dependencies"])}
 
 
 def environment() -> dict[str, str]:

@@ -39,6 +39,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/rules/test_thompson.py::test_an_arm_is_picked",
         "tests/simulation/",
         "tests/studies/",
+        "tests/test_contributing.py::test_a_rule",
+        "tests/test_contributing.py::test_a_table",
         "tests/test_docs.py::test_a_page_does",
         "tests/test_readme.py::test_its_handful",
         "tests/test_readme.py::test_its_python",

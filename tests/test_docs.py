@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tomllib
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,19 @@ import pytest
 from click import Context
 
 from handful import POLICIES
-from tests.pages import ROOT, Block, blocks, headings, links, run_command, table_words
+from tests.pages import (
+    ROOT,
+    Block,
+    blocks,
+    headings,
+    install_lines,
+    links,
+    run_command,
+    table_words,
+)
 
 DOCS = ROOT / "docs"
-RUN = ("tutorial.md", "own-rule.md")
+RUN = ("tutorial.md", "recipes.md", "own-rule.md")
 LINKED = (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
 
 
@@ -32,29 +40,28 @@ def test_a_page_does_what_it_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks((DOCS / page).read_text(), "python", "console"):
         where = f"docs/{page}:{block.line}"
-        if block.language == "python":
+        if block.file:
+            (tmp_path / block.file).write_text(block.text)
+        elif block.language == "python":
             printed = printed_by(block, names, where)
-            assert printed == (block.shown or ""), where
-            continue
-        own = [line for line in block.commands if line.startswith("handful ")]
-        printed = "".join(run_command(line, tmp_path) for line in own)
-        if block.shown is not None:
-            assert table_words(printed) == table_words(block.shown), where
+            assert block.shows(printed), f"{where} prints:\n{printed}"
+        else:
+            own = [line for line in block.commands if line.startswith("handful ")]
+            printed = "".join(run_command(line, tmp_path) for line in own)
+            if block.shown is not None:
+                assert table_words(printed) == table_words(block.shown), f"{where}:\n{printed}"
 
 
 @pytest.mark.parametrize("page", RUN)
 def test_a_page_gives_only_commands_that_are_checked(page: str) -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    installs = {"pip install .", *(f"pip install '.[{extra}]'" for extra in extras)}
     text = (DOCS / page).read_text()
     given = [line for block in blocks(text, "console") for line in block.commands]
-    assert all(line.startswith("handful ") or line in installs for line in given)
+    assert all(line.startswith("handful ") or line in install_lines() for line in given)
     assert {block.language for block in blocks(text, "", "sh", "bash", "shell", "py")} <= {""}
 
 

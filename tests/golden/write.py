@@ -52,21 +52,23 @@ def what_follows(policy: Policy, tickets: list[int]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write what is missing for the current version of the format."""
+    """Write the states of policies that have none of the current format yet."""
     folder = FOLDER / f"format-{VERSION}"
     folder.mkdir(exist_ok=True)
-    expected: dict[str, Any] = {}
     index = folder / "next.json"
-    if index.exists():
+    expected: dict[str, Any] = json.loads(index.read_text("utf-8")) if index.exists() else {}
+    missing = sorted(set(handful.POLICIES) - set(expected))
+    if not missing:
         raise SettingError(
-            f"{index} exists: states of format {VERSION} are fixed; a change of the record needs a "
-            "new VERSION in core/envelope.py, which reads the old one too"
+            f"{index} has every policy: states of format {VERSION} are fixed; a change of the "
+            "record needs a new VERSION in core/envelope.py, which reads the old one too"
         )
-    for name in sorted(handful.POLICIES):
+    for name in missing:
         policy, tickets = saved_policy(name)
         (folder / f"{name}.bin").write_bytes(policy.to_bytes())
         expected[name] = {"tickets": tickets, **what_follows(policy, tickets)}
-    index.write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+    ordered = {name: expected[name] for name in sorted(expected)}
+    index.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

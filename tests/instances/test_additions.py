@@ -7,25 +7,10 @@ an instance. The copy then simulates them with the policy itself and with compil
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from shutil import copytree, ignore_patterns
-from typing import NamedTuple
 
 import pytest
 
-import handful
-
-
-class Edit(NamedTuple):
-    """Text that goes before a line of a file."""
-
-    file: str
-    before: str
-    text: str
-
+from tests.additions import Edit, copy_with, run_in
 
 DISTRIBUTION = (
     Edit(
@@ -105,19 +90,8 @@ print(json.dumps({
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     home = tmp_path_factory.mktemp("added")
-    copy = home / "handful"
-    copytree(Path(handful.__file__).parent, copy, ignore=ignore_patterns("__pycache__"))
-    for edit in (*DISTRIBUTION, *INSTANCE):
-        path = copy / edit.file
-        source = path.read_text(encoding="utf-8")
-        assert source.count(f"\n{edit.before}") == 1, f"{edit.before!r} in {edit.file}"
-        path.write_text(source.replace(f"\n{edit.before}", f"\n{edit.text}{edit.before}"), "utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(home), "HANDFUL_CACHE_DIR": str(home / "cache")}
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    printed: dict[str, object] = json.loads(run.stdout)
+    copy = copy_with((*DISTRIBUTION, *INSTANCE), home)
+    printed: dict[str, object] = json.loads(run_in(home, "-c", SCRIPT))
     assert printed["file"] == str(copy / "__init__.py")
     return printed
 

@@ -7,7 +7,7 @@ pull takes, and brings the kernel and the space that it works in. There are two:
     Phases     the paper's algorithms, whose schedule is known beforehand: many runs in lockstep,
                tables, sub-phases looked up, pulls skipped; proven equal to the two functions
 
-To give a kind of policy a faster kernel, write a `Kind` and name it in `kind_of`.
+To give a kind of policy a faster kernel, write a `Kind` that serves it and make one below.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from handful.errors import RuleError
 from handful.instances import distributions
@@ -38,6 +38,16 @@ _ONLINE = ("select", "update", "_next_slot", "_next_with_care", "_checked", "_fr
 
 class Kind(ABC):
     """A kind of policy as engines see it."""
+
+    made: ClassVar[list[Kind]] = []
+    """All kinds."""
+
+    def __init__(self) -> None:
+        self.made.append(self)
+
+    @abstractmethod
+    def serves(self, policy: type[Policy]) -> bool:
+        """Whether a policy is of this kind. Of several, the kind that was made last counts."""
 
     def supports(self, cell: Cell) -> bool:
         """Whether the compiled engine can run the cell."""
@@ -84,6 +94,10 @@ class Kind(ABC):
 
 class Records(Kind):
     """Any policy."""
+
+    def serves(self, policy: type[Policy]) -> bool:
+        """Every policy."""
+        return True
 
     def supports(self, cell: Cell) -> bool:
         """Whether the compiled engine can run the cell: any policy, but its stays unrecorded."""
@@ -133,6 +147,17 @@ class Records(Kind):
 
 class Phases(Kind):
     """The paper's algorithms."""
+
+    def serves(self, policy: type[Policy]) -> bool:
+        """A subclass of `PhasedPolicy` with its functions unchanged."""
+        if not issubclass(policy, PhasedPolicy) or not hasattr(policy, "rule"):
+            return False
+        base = PooledPolicy if issubclass(policy, PooledPolicy) else PhasedPolicy
+        named = next(cls for cls in policy.__mro__ if "rule" in vars(cls))
+        functions = ("propose", "observe")
+        ours = all(getattr(policy, name) is vars(named)[name].__func__ for name in functions)
+        same = _same_method(policy.parameters, base.parameters)
+        return ours and same and policy.start is base.start
 
     def supports(self, cell: Cell) -> bool:
         """Whether the compiled engine can run the cell.
@@ -232,15 +257,8 @@ def is_its_functions(policy: type[Policy]) -> bool:
 
 
 def kind_of(policy: type[Policy]) -> Kind:
-    """The kind of a policy: a subclass of `PhasedPolicy` with its functions unchanged, or any."""
-    if not issubclass(policy, PhasedPolicy) or not hasattr(policy, "rule"):
-        return RECORDS
-    base = PooledPolicy if issubclass(policy, PooledPolicy) else PhasedPolicy
-    named = next(cls for cls in policy.__mro__ if "rule" in vars(cls))
-    functions = ("propose", "observe")
-    ours = all(getattr(policy, name) is vars(named)[name].__func__ for name in functions)
-    unchanged = policy.start is base.start and _same_method(policy.parameters, base.parameters)
-    return PHASES if ours and unchanged else RECORDS
+    """The kind of a policy."""
+    return next(kind for kind in reversed(Kind.made) if kind.serves(policy))
 
 
 def _same_method(one: Any, other: Any) -> bool:
@@ -249,7 +267,7 @@ def _same_method(one: Any, other: Any) -> bool:
 
 def forget_kernels() -> None:
     """Make all kernels anew when they are asked for next."""
-    for kind in (RECORDS, PHASES):
+    for kind in Kind.made:
         kind.forget()
 
 

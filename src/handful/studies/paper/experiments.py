@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from handful.simulation.plan import Cell, cell
-from handful.studies.paper.published import INSTANCES, TABLE_1, TABLE_2, Numbers
+from handful.studies.paper import published
+from handful.studies.paper.published import INSTANCES, Numbers
 
 HORIZON = 10**6
 HORIZONS = (10**4, 10**5, 10**6)
@@ -135,8 +136,8 @@ class Sweep:
 Experiment: TypeAlias = Table | Comparison | Sweep
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "table1": Table(0.347, TABLE_1),
-    "table2": Table(0.205, TABLE_2),
+    "table1": Table(0.347, published.TABLE_1),
+    "table2": Table(0.205, published.TABLE_2),
     "fig1": Comparison(("linear:100", "power:100:0.3", "power:100:0.6")),
     "fig2": Sweep("linear:100"),
     "fig3": Comparison(("linear:10", "power:10:0.3", "power:10:0.6"), pulls_by_arm=True),
