@@ -179,11 +179,23 @@ def check_refused_input_changes_nothing(make: Make) -> None:
             policy.update(policy.select(), 1.0)
         arm = policy.arms_in_memory[0]
         before = policy.to_bytes()
-        for reward in (math.nan, math.inf, -math.inf, -0.1, 1.1, "1", b"1", None, [], 10**400):
+        bad: tuple[Any, ...] = (
+            math.nan,
+            math.inf,
+            -math.inf,
+            -0.1,
+            1.1,
+            "1",
+            b"1",
+            None,
+            [],
+            10**400,
+        )
+        for reward in bad:
             for give in (policy.update, policy.reward):
                 target = arm if give == policy.update else ticket
                 with expect_error(RewardError, f"the reward {reward!r:.20}"):
-                    give(target, reward)  # type: ignore[arg-type]
+                    give(target, reward)
         for unknown in ("no such arm", object(), float("nan"), -1, []):
             with expect_error((UnknownArmError, ForgottenArmError), f"the arm {unknown!r}"):
                 policy.update(unknown, 1.0)
