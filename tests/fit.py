@@ -1,4 +1,4 @@
-"""Tests of fit, each at one level: a right law fails one with this chance, were seeds not fixed."""
+"""Tests of fit, each at one level, the probability of a false alarm, were seeds not fixed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEVEL = 1e-5
 
 
 def follows(sample: Sequence[float], cdf: Callable[[Any], Any]) -> bool:
-    """Whether a sample passes for one of a continuous law (Kolmogorov and Smirnov)."""
+    """Whether a sample passes for one of a continuous distribution (Kolmogorov and Smirnov)."""
     return float(stats.kstest(sample, cdf).pvalue) > LEVEL
 
 

@@ -77,10 +77,10 @@ def test_a_line_ends_where_the_next_point_would_take_too_long() -> None:
     reached = [row.job.horizon for row in bench.rows if row.job.group == BY_HORIZON]
     # ucb1: 32 runs x 100 arms x 1 ns: 3.2 s at 10^6, 32 s at 10^7.
     assert reached == [10**4, 10**5, 10**6, 10**4, 10**5, 10**6, 10**7]
-    told = [line for line in bench.left_out if "ucb1" in line]
-    assert len(told) == 1
-    assert "T = 1e+07 and more" in told[0]
-    assert "32 s (--patience 5)" in told[0]
+    said = [line for line in bench.left_out if "ucb1" in line]
+    assert len(said) == 1
+    assert "T = 1e+07 and more" in said[0]
+    assert "32 s (--patience 5)" in said[0]
 
 
 @pytest.mark.usefixtures("no_clock")

@@ -78,7 +78,7 @@ def test_the_source_of_the_loop_in_c_is_part_of_the_package() -> None:
     assert files("benchmarks").joinpath("textbook.c").is_file()
 
 
-def test_a_compiler_that_is_named_is_taken_and_one_that_fails_is_told_of(
+def test_a_compiler_that_is_named_is_taken_and_one_that_fails_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("CC", "false -x")

@@ -35,7 +35,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_driver_tells_its_times_and_one_that_fails_is_told_of(
+def test_a_driver_tells_its_times_and_one_that_fails_is_reported(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("Good", "Idle", "Broken")
@@ -53,7 +53,7 @@ def test_a_driver_tells_its_times_and_one_that_fails_is_told_of(
     assert broken.startswith("Broken did not run: ModuleNotFoundError")
 
 
-def test_a_package_that_cannot_be_installed_is_told_of_with_the_line_that_says_why() -> None:
+def test_a_package_that_cannot_be_installed_is_reported_with_the_line_that_says_why() -> None:
     code = "import sys; sys.exit('some lines\\nERROR: No matching distribution\\nhint: none')"
     with pytest.raises(PeerError, match="could not be installed: ERROR: No matching"):
         peers._output([sys.executable, "-c", code], "could not be installed")

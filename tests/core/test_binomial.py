@@ -1,4 +1,4 @@
-"""Chances of Bernoulli trials against exact arithmetic, and draws against their law."""
+"""Binomial probabilities against exact arithmetic, and draws against their distribution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DRAWS = 20_000
 
 
 def log_ratio(n: int, k: int, mode: int, q: float) -> float:
-    """The logarithm of the chance of k over that of the mode, factor by factor, in 50 digits."""
+    """The log of the probability of k over that of the mode, factor by factor, in 50 digits."""
     getcontext().prec = 50
     exact = Decimal(q)
     odds = exact / (1 - exact)
@@ -31,7 +31,7 @@ def log_ratio(n: int, k: int, mode: int, q: float) -> float:
 
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**9, 10**12, 10**15])
 @pytest.mark.parametrize("q", [0.3, 0.01])
-def test_differences_of_log_chances_keep_their_digits(n: int, q: float) -> None:
+def test_differences_of_log_probabilities_keep_their_digits(n: int, q: float) -> None:
     mode = int((n + 1) * q)
     for d in (-200, -7, 1, 150):
         k = mode + d
@@ -45,15 +45,15 @@ def test_differences_of_log_chances_keep_their_digits(n: int, q: float) -> None:
     [(5, 0.3), (100, 0.05), (100, 0.5), (1000, 0.02), (40, 0.9), (200, 0.051), (10**6, 0.3),
      (10**6, 0.99), (10**9, 0.5), (10**9, 1e-9), (10**9, 1 - 1e-8)],
 )  # fmt: skip
-def test_draws_have_the_law(n: int, p: float) -> None:
+def test_draws_have_the_distribution(n: int, p: float) -> None:
     state = stream("binomial", n, str(p))
     drawn = np.array([binomial(n, p, state) for _ in range(DRAWS)])
-    law = stats.binom(n, p)
-    edges = np.unique(law.ppf(np.linspace(0.002, 0.998, 25)).astype(int))
-    chances = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
+    distribution = stats.binom(n, p)
+    edges = np.unique(distribution.ppf(np.linspace(0.002, 0.998, 25)).astype(int))
+    probabilities = np.diff(np.concatenate([[0.0], distribution.cdf(edges), [1.0]]))
     counts = np.histogram(drawn, np.concatenate([[-1], edges, [n + 1]]) + 0.5)[0]
-    keep = chances * DRAWS > 5
-    expected = chances[keep] / chances[keep].sum() * counts[keep].sum()
+    keep = probabilities * DRAWS > 5
+    expected = probabilities[keep] / probabilities[keep].sum() * counts[keep].sum()
     assert stats.chisquare(counts[keep], expected).pvalue > LEVEL
 
 
@@ -64,7 +64,7 @@ def test_what_is_certain_is_certain(p: float) -> None:
 
 
 def test_the_largest_uniform_number_is_no_absurd_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    # 1 - 2^-53 is more than the rounded chances add up to.
+    # 1 - 2^-53 is more than the rounded probabilities add up to.
     monkeypatch.setattr("handful.core.binomial.uniform", lambda state: 1.0 - 2.0**-53)
     for n, p in ((1321, 0.00397), (100, 0.05), (10**6, 3e-6)):
         assert binomial(n, p, [0, 1]) < 60

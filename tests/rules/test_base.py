@@ -12,7 +12,7 @@ from handful.rules import IMED, KL_UCB, MOSS, THOMPSON, UCB1, Moment, Rule, choo
 from handful.rules.base import as_given, first_untried
 from tests.rules.scoring import chosen, memory_of, score
 
-steady = settings(derandomize=True, deadline=None)
+fixed = settings(derandomize=True, deadline=None)
 
 
 def greedy_score(n: int, s: float, now: Moment) -> float:
@@ -78,7 +78,7 @@ memories = st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1)), min_size=
 )
 
 
-@steady
+@fixed
 @given(memories, st.integers(1, 10**7), st.floats(0, 2))
 def test_two_factors_choose_what_their_score_chooses(
     memory: tuple[list[int], list[float]], b: int, eta: float

@@ -10,7 +10,7 @@ from handful.rules import MOSS
 from tests.rules.scoring import chosen
 from tests.rules.scoring import score as score_of
 
-steady = settings(derandomize=True, deadline=None)
+fixed = settings(derandomize=True, deadline=None)
 
 
 def score(n: int, s: float, b: int, m: int) -> float:
@@ -38,7 +38,7 @@ def test_the_score_is_the_mean_and_the_bonus_by_hand(
     assert score(n, s, b, m) == pytest.approx(by_hand, rel=1e-14)
 
 
-@steady
+@fixed
 @given(st.integers(1, 10**9), st.floats(0, 1), st.integers(1, 10**12), st.integers(1, 10**4))
 def test_the_score_is_the_formula(n: int, mean: float, b: int, m: int) -> None:
     s = mean * n

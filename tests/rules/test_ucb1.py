@@ -10,7 +10,7 @@ from handful.rules import UCB1
 from tests.rules.scoring import chosen
 from tests.rules.scoring import score as score_of
 
-steady = settings(derandomize=True, deadline=None)
+fixed = settings(derandomize=True, deadline=None)
 
 
 def score(n: int, s: float, t: int, eta: float = 1.0) -> float:
@@ -38,7 +38,7 @@ def test_the_score_is_the_mean_and_the_bonus_by_hand(
     assert score(n, s, t, eta) == pytest.approx(by_hand, rel=1e-14)
 
 
-@steady
+@fixed
 @given(
     st.integers(1, 10**9),
     st.floats(0, 1),

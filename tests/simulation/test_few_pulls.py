@@ -1,4 +1,4 @@
-"""Thompson sampling by tables, while arms have few pulls: the tables, the law of the choices."""
+"""Thompson sampling by tables, while arms have few pulls: tables, choices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from handful.simulation.kernels.jit import family, kernel
 from handful.simulation.kernels.lanes import WIDTH
 from tests.fit import LEVEL, follows
 from tests.posteriors import Record, win_probabilities, wins_fit
-from tests.simulation.test_thompson import exact_chance, exact_h
+from tests.simulation.test_thompson import exact_h, exact_probability
 
 
 def room_for(m: int, lanes: int, seed: int) -> tuple[Space, Luck]:
@@ -43,13 +43,13 @@ def records() -> list[tuple[int, int, int, int]]:
     ]  # fmt: skip
 
 
-def test_the_chance_of_the_second_arm_for_every_record() -> None:
+def test_the_probability_of_the_second_arm_for_every_record() -> None:
     assert len(records()) == 330
     assert (few_pulls.chance_table() > 0).sum() == 330
     for f0, s0, f1, s1 in records():
-        exact = exact_chance(1 + s1, 1 + f1, 1 + s0, 1 + f0)
-        kept = few_pulls.chance_table()[f0 + 8 * s0 + 64 * f1 + 512 * s1]
-        assert kept == pytest.approx(float(exact), rel=1e-13)
+        exact = exact_probability(1 + s1, 1 + f1, 1 + s0, 1 + f0)
+        stored = few_pulls.chance_table()[f0 + 8 * s0 + 64 * f1 + 512 * s1]
+        assert stored == pytest.approx(float(exact), rel=1e-13)
 
 
 @pytest.mark.parametrize("shapes", [(1, 1, 1, 1), (8, 1, 1, 8), (3, 5, 2, 4), (1, 9, 7, 2)])
@@ -58,28 +58,28 @@ def test_the_height_of_small_shapes(shapes: tuple[int, int, int, int]) -> None:
 
 
 def pulls_of_second(mu0: float, mu1: float) -> list[float]:
-    """The chances of 0, ..., 8 pulls of the second arm, record by record."""
+    """The probabilities of 0, ..., 8 pulls of the second arm, record by record."""
     now: dict[tuple[int, int, int, int], float] = {(0, 0, 0, 0): 1.0}
     for _ in range(PULLS):
         later: dict[tuple[int, int, int, int], float] = defaultdict(float)
         for (f0, s0, f1, s1), weight in now.items():
-            q = float(exact_chance(1 + s1, 1 + f1, 1 + s0, 1 + f0))
+            q = float(exact_probability(1 + s1, 1 + f1, 1 + s0, 1 + f0))
             later[f0, s0 + 1, f1, s1] += weight * (1 - q) * mu0
             later[f0 + 1, s0, f1, s1] += weight * (1 - q) * (1 - mu0)
             later[f0, s0, f1, s1 + 1] += weight * q * mu1
             later[f0, s0, f1 + 1, s1] += weight * q * (1 - mu1)
         now = later
-    chances = [0.0] * (PULLS + 1)
+    probabilities = [0.0] * (PULLS + 1)
     for (_, _, f1, s1), weight in now.items():
-        chances[f1 + s1] += weight
-    return chances
+        probabilities[f1 + s1] += weight
+    return probabilities
 
 
 def count_duels(
-    reps: int, memory: Memory, luck: Luck, scratch: Scratch, chances: Any, counts: Any
+    reps: int, memory: Memory, luck: Luck, scratch: Scratch, probabilities: Any, counts: Any
 ) -> None:
     for _ in range(reps):
-        few_pulls.short_duel(WIDTH, memory, luck, scratch.best, scratch.uniforms, chances)
+        few_pulls.short_duel(WIDTH, memory, luck, scratch.best, scratch.uniforms, probabilities)
         for lane in range(WIDTH):
             counts[memory.n[WIDTH + lane]] += 1
 
@@ -93,18 +93,20 @@ def short_duels(mu0: float, mu1: float, wrong: float = 1.0) -> list[int]:
     room.memory.mus[:WIDTH] = mu0
     room.memory.mus[WIDTH:] = mu1
     counts = np.zeros(PULLS + 1, dtype=np.int64)
-    chances = wrong * few_pulls.chance_table()
-    quick_duels(20_000, room.memory, luck, room.scratch, chances, counts)
+    probabilities = wrong * few_pulls.chance_table()
+    quick_duels(20_000, room.memory, luck, room.scratch, probabilities, counts)
     assert (room.memory.n[:WIDTH] + room.memory.n[WIDTH:] == PULLS).all()
     return [int(count) for count in counts]
 
 
 @pytest.mark.parametrize(("mu0", "mu1"), MEANS)
-def test_a_sub_phase_of_eight_pulls_has_the_law_of_its_records(mu0: float, mu1: float) -> None:
+def test_a_sub_phase_of_eight_pulls_has_the_distribution_of_its_records(
+    mu0: float, mu1: float
+) -> None:
     assert wins_fit(short_duels(mu0, mu1), pulls_of_second(mu0, mu1))
 
 
-def test_chances_that_are_one_percent_off_would_be_seen() -> None:
+def test_probabilities_that_are_one_percent_off_would_be_seen() -> None:
     assert not wins_fit(short_duels(0.5, 0.5, wrong=1.01), pulls_of_second(0.5, 0.5))
 
 
@@ -117,11 +119,11 @@ def edges_of(n: int, s: int) -> np.ndarray[Any, Any]:
     return edges
 
 
-def test_cells_have_equal_chances() -> None:
+def test_cells_have_equal_probabilities() -> None:
     for n in range(LONGEST + 1):
         for s in range(n + 1):
-            chances = np.diff(betainc(1 + s, 1 + n - s, edges_of(n, s)))
-            assert np.abs(CELLS * chances - 1.0).max() < 1e-11
+            probabilities = np.diff(betainc(1 + s, 1 + n - s, edges_of(n, s)))
+            assert np.abs(CELLS * probabilities - 1.0).max() < 1e-11
 
 
 SHAPES = [(0, 0), (1, 0), (1, 1), (6, 2), (40, 0), (40, 40), (60, 30), (95, 1), (95, 94)]
@@ -129,7 +131,7 @@ SHAPES = [(0, 0), (1, 0), (1, 1), (6, 2), (40, 0), (40, 40), (60, 30), (95, 1), 
 
 @pytest.mark.parametrize(("n", "s"), SHAPES)
 def test_draws_within_cells_are_draws_of_the_posterior(n: int, s: int) -> None:
-    law = stats.beta(1 + s, 1 + n - s)
+    distribution = stats.beta(1 + s, 1 + n - s)
     edges = edges_of(n, s)
     state = stream("within", n, s)
     for cell in (0, 1, CELLS // 2, CELLS - 2, CELLS - 1):
@@ -138,7 +140,9 @@ def test_draws_within_cells_are_draws_of_the_posterior(n: int, s: int) -> None:
         assert low <= min(sample)
         assert max(sample) <= high
         # Where in its cell, by mass: uniform.
-        assert follows([CELLS * float(law.cdf(x)) - cell for x in sample], stats.uniform.cdf)
+        assert follows(
+            [CELLS * float(distribution.cdf(x)) - cell for x in sample], stats.uniform.cdf
+        )
 
 
 def small_record(index: int) -> Record:
@@ -147,9 +151,10 @@ def small_record(index: int) -> Record:
     m = dice.choice([2, 3, 5, 10, 11, 30])
     most = dice.choice([3, 20, LONGEST])
     pulls = [dice.randint(0, most) for _ in range(m)]
-    chances = [dice.random() for _ in range(m)]
+    probabilities = [dice.random() for _ in range(m)]
     sums = [
-        float(sum(dice.random() < p for _ in range(n))) for n, p in zip(pulls, chances, strict=True)
+        float(sum(dice.random() < p for _ in range(n)))
+        for n, p in zip(pulls, probabilities, strict=True)
     ]
     return pulls, sums
 
@@ -187,7 +192,7 @@ def picked(record: Record, picks: int, count: Any, cells: Any = None) -> list[in
 
 
 @pytest.mark.parametrize("index", range(40))
-def test_an_arm_is_pulled_with_the_chance_that_its_draw_is_the_highest(index: int) -> None:
+def test_an_arm_is_pulled_with_the_probability_that_its_draw_is_the_highest(index: int) -> None:
     record = small_record(index)
     assert wins_fit(picked(record, 200_000, quick_count), win_probabilities(*record)), record
 
@@ -222,7 +227,7 @@ def played(mus: list[float], until: int, plays: int) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize(
     ("mus", "until"), [([0.2, 0.5, 0.8], 60), ([0.5] * 11, 90), ([0.05, 0.0, 1.0, 0.9], 40)]
 )
-def test_many_pulls_have_the_law_of_plain_draws(mus: list[float], until: int) -> None:
+def test_many_pulls_have_the_distribution_of_plain_draws(mus: list[float], until: int) -> None:
     plays, m = 4000, len(mus)
     ours = played(mus, until, plays)
     assert (ours[:, 2 * m] == until).all()

@@ -61,7 +61,7 @@ def test_a_sum_of_pairs_is_right_to_100_bits(terms: list[tuple[int, float]]) -> 
     st.floats(1e-6, 1.0),
     st.lists(st.tuples(st.integers(0, 10**10), st.floats(0.0, 1.0)), max_size=60),
 )
-def test_regret_is_rounded_once_like_the_oracles(
+def test_regret_is_rounded_once_like_the_references(
     best: float, pulled: list[tuple[int, float]]
 ) -> None:
     high, low = 0.0, 0.0
@@ -69,7 +69,7 @@ def test_regret_is_rounded_once_like_the_oracles(
     for n, share in pulled:
         gap = best - best * share
         high, low = plus(high, low, *times(float(n), gap))
-        # n additions of the gap, at once: whole numbers lose nothing.
+        # n additions of the gap, at once: integers lose nothing.
         one = reference.ExactSum()
         one.add(gap)
         slow.units += n * one.units
@@ -195,12 +195,12 @@ def plainly_met(world: Instance, arms: Sequence[int], state: State) -> list[list
     return rows
 
 
-@pytest.mark.parametrize("law", ["bernoulli", "beta", "beta:0.5", "uniform", "constant"])
+@pytest.mark.parametrize("distribution", ["bernoulli", "beta", "beta:0.5", "uniform", "constant"])
 @pytest.mark.parametrize(
     "spec", ["linear:10", "linear:1000000000000", "power:100:0.3", "bernoulli:0,1,0.5,1e-9,0.999"]
 )
-def test_compiled_means_and_rewards_are_the_plain_ones(spec: str, law: str) -> None:
-    check_world(instance(f"{spec}+{law}"), 500)
+def test_compiled_means_and_rewards_are_the_plain_ones(spec: str, distribution: str) -> None:
+    check_world(instance(f"{spec}+{distribution}"), 500)
 
 
 @pytest.mark.parametrize("spread", [0.001, 0.1, 0.5, 2.0, 10.0])
@@ -232,12 +232,12 @@ def play_tape(world: World, arms: Ints, tape: Words, state: Words, out: Floats) 
         out[t, 2] = bernoulli_reward(0, arms[t], mean, 0.0, 0.0, True, key, t, state)
 
 
-@pytest.mark.parametrize("law", ["bernoulli", "beta", "uniform", "truncnorm"])
+@pytest.mark.parametrize("distribution", ["bernoulli", "beta", "uniform", "truncnorm"])
 @pytest.mark.parametrize("K", [10, 10**12])
-def test_the_compiled_tape_is_the_oracles(law: str, K: int) -> None:
-    world = instance(f"linear:{K}+{law}")
+def test_the_compiled_tape_is_the_references(distribution: str, K: int) -> None:
+    world = instance(f"linear:{K}+{distribution}")
     arms = some_arms(world, 500)
-    key = rng.words("tape", law, K, count=1)[0]
+    key = rng.words("tape", distribution, K, count=1)[0]
     fast = np.empty((len(arms), 3))
     words = np.zeros(2, dtype=np.uint64)
     tape = np.array([key], dtype=np.uint64)

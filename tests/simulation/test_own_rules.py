@@ -78,8 +78,12 @@ def test_ones_own_rule_runs_in_both_engines_to_the_same_bits(
 @pytest.mark.parametrize("policy", OWN)
 def test_ones_own_rule_does_so_when_all_arms_fit(policy: type[Policy]) -> None:
     cell = plan.cell(policy, "linear:5", 6, 500, runs=3, record=True)
-    if engines.supports(cell):
+    # A width that depends on the budget cannot be tabulated where the budget is the time.
+    assert engines.supports(cell) is (policy is NoisyM)
+    if policy is NoisyM:
         assert_engines_agree(cell)
+    else:
+        assert engines.choose(cell, "auto") == "python"
 
 
 def test_ones_own_rule_is_compiled_again_when_its_module_has_changed(

@@ -95,7 +95,7 @@ def test_pulls_are_those_that_were_made(name: str) -> None:
     assert outcome.pulls.tolist() == [[arms.count(arm) for arm in range(7)]]
 
 
-def test_pulls_by_arm_are_kept_only_for_a_few_arms() -> None:
+def test_pulls_by_arm_are_stored_only_for_a_few_arms() -> None:
     few = simulate_run(plan.cell("ucb-m", f"linear:{FEW_ARMS}", 2, 50), 0, [50])
     many = simulate_run(plan.cell("ucb-m", f"linear:{FEW_ARMS + 1}", 2, 50), 0, [50])
     assert few.pulls is not None
@@ -131,12 +131,12 @@ def test_a_shorter_horizon_is_a_prefix_of_a_longer_one() -> None:
     assert short_log == long_log[:123]
 
 
-@pytest.mark.parametrize("law", ["bernoulli", "beta", "uniform", "truncnorm"])
-def test_on_a_tape_all_policies_meet_the_same_reward_in_the_same_place(law: str) -> None:
+@pytest.mark.parametrize("distribution", ["bernoulli", "beta", "uniform", "truncnorm"])
+def test_on_a_tape_all_policies_meet_the_same_reward_in_the_same_place(distribution: str) -> None:
     rewards: dict[tuple[int, int], float] = {}
     met_again = 0
     for name in (*POLICIES, "ucb-m:eta=0.5"):
-        cell, log = watched(name, f"linear:3+{law}", horizon=400, seed=2, tape=True)
+        cell, log = watched(name, f"linear:3+{distribution}", horizon=400, seed=2, tape=True)
         simulate_run(cell, 1, [400])
         for t, (arm, reward) in enumerate(log):
             met_again += (t, arm) in rewards
@@ -204,11 +204,11 @@ def test_nothing_is_recorded_unless_asked_for() -> None:
     assert simulate_run(plan.cell("ucb-m", "linear:5", 2, 10), 0, [10]).stays is None
 
 
-def test_progress_is_told_at_the_times_of_the_grid() -> None:
-    told: list[int] = []
+def test_progress_is_reported_at_the_times_of_the_grid() -> None:
+    seen: list[int] = []
     grid = plan.log_grid(100)
-    simulate_run(plan.cell("ucb-m", "linear:5", 2, 100), 0, grid, told.append)
-    assert told == grid
+    simulate_run(plan.cell("ucb-m", "linear:5", 2, 100), 0, grid, seen.append)
+    assert seen == grid
 
 
 @pytest.mark.parametrize("name", POLICIES)

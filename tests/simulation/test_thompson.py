@@ -1,4 +1,4 @@
-"""Thompson sampling without the draws: chances of two arms, and picks among more."""
+"""Thompson sampling without the draws: probabilities of two arms, and picks among more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def exact_h(a: int, b: int, c: int, d: int) -> Fraction:
     return Fraction(inverse_beta(a, b) * inverse_beta(c, d), inverse_beta(a + c, b + d))
 
 
-def exact_chance(a: int, b: int, c: int, d: int) -> Fraction:
+def exact_probability(a: int, b: int, c: int, d: int) -> Fraction:
     """P(Beta(a, b) > Beta(c, d)), by counting orders of uniform numbers.
 
     The a-th smallest of a + b - 1 exceeds the c-th smallest of c + d - 1 if at least c of the
@@ -45,10 +45,10 @@ def exact_chance(a: int, b: int, c: int, d: int) -> Fraction:
 
 
 @pytest.mark.parametrize("index", range(60))
-def test_the_sum_is_the_chance(index: int) -> None:
+def test_the_sum_is_the_probability(index: int) -> None:
     dice = random.Random(index)
     a, b, c, d = (int(10 ** dice.uniform(0, 2.5)) for _ in range(4))
-    exact = exact_chance(a, b, c, d)
+    exact = exact_probability(a, b, c, d)
     h = exact_h(a, b, c, d)
     if h < Fraction(1, 10**250):
         pytest.fail("choose another case: h does not fit a double")
@@ -60,7 +60,9 @@ def test_counting_orders_is_right() -> None:
         a, b, c, d = shapes
         fine = np.linspace(0, 1, 20001)
         under = stats.beta(a, b).pdf(fine) * stats.beta(c, d).cdf(fine)
-        assert float(exact_chance(*shapes)) == pytest.approx(np.trapezoid(under, fine), abs=1e-7)
+        assert float(exact_probability(*shapes)) == pytest.approx(
+            np.trapezoid(under, fine), abs=1e-7
+        )
 
 
 def new_duel(mu0: float, mu1: float, seed: int) -> tuple[Space, Luck]:
@@ -89,7 +91,9 @@ def log_h(a: float, b: float, c: float, d: float) -> float:
     ("mu0", "mu1"), [(0.5, 0.5), (0.9, 0.5), (0.99, 0.98), (1.0, 0.3), (0.001, 0.002), (0.0, 0.0)]
 )
 @pytest.mark.parametrize("pulls", [2000, pytest.param(10**7, marks=pytest.mark.long)])
-def test_the_chance_that_is_kept_is_the_chance(mu0: float, mu1: float, pulls: int) -> None:
+def test_the_probability_that_is_stored_is_the_probability(
+    mu0: float, mu1: float, pulls: int
+) -> None:
     room, luck = new_duel(mu0, mu1, pulls)
     memory, scratch = room.memory, room.scratch
     t = 0
@@ -109,16 +113,16 @@ def test_the_chance_that_is_kept_is_the_chance(mu0: float, mu1: float, pulls: in
                 scratch.shapes[(3 - 2 * minor) * WIDTH + lane],
                 scratch.shapes[(2 - 2 * minor) * WIDTH + lane],
             )
-            kept = memory.hat[lane]
+            stored = memory.hat[lane]
             if pulls <= 2000:
-                exact = float(exact_chance(int(a), int(b), int(c), int(d)))
-                assert kept == pytest.approx(exact, rel=1e-9)
+                exact = float(exact_probability(int(a), int(b), int(c), int(d)))
+                assert stored == pytest.approx(exact, rel=1e-9)
                 h = float(exact_h(int(a), int(b), int(c), int(d)))
             else:
                 h = float(np.exp(log_h(a, b, c, d)))
-                assert kept == pytest.approx(posteriors.chance(a, b, c, d, h), rel=1e-6)
+                assert stored == pytest.approx(posteriors.chance(a, b, c, d, h), rel=1e-6)
             assert memory.wide[lane] == pytest.approx(h, rel=1e-9 if pulls <= 2000 else 1e-6)
-            seen.append(kept)
+            seen.append(stored)
     if abs(mu0 - mu1) > 0.1:
         assert min(seen) < 0.01
 
@@ -155,7 +159,7 @@ def picked(record: Record, picks: int, count: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("index", range(40))
-def test_an_arm_is_pulled_with_the_chance_that_its_draw_is_the_highest(index: int) -> None:
+def test_an_arm_is_pulled_with_the_probability_that_its_draw_is_the_highest(index: int) -> None:
     record = random_record(100 + index)
     assert wins_fit(picked(record, 200_000, quick_count), win_probabilities(*record)), record
 

@@ -1,9 +1,9 @@
-"""The skipping engine has the law of the policy itself.
+"""The skipping engine has the distribution of the policy itself.
 
-It makes other choices than the oracle, so their laws are compared: pulls by arm, and regret at
-three times, over random settings. The compiled engine stands in for the oracle, for the sake of
-large samples: it makes the oracle's choices to the last bit, which is tested elsewhere and here
-again for the first run of each setting.
+It makes other choices than the reference, so their distributions are compared: pulls by arm, and
+regret at three times, over random settings. The compiled engine stands in for the reference, for
+the sake of large samples: it makes the reference's choices to the last bit, which is tested
+elsewhere and here again for the first run of each setting.
 
 Each comparison is a Kolmogorov-Smirnov test and a Mann-Whitney test (both conservative with ties)
 of independent samples with fixed seeds. All tests of this file together raise a false alarm with a
@@ -144,7 +144,9 @@ LARGE: list[tuple[Any, str, int | None, int]] = [
 ]
 
 
-def assert_same_law(policy: Any, world: str, memory: int | None, horizon: int, runs: int) -> None:
+def assert_same_distribution(
+    policy: Any, world: str, memory: int | None, horizon: int, runs: int
+) -> None:
     cell = plan.cell(policy, world, memory, horizon, runs=runs)
     grid = [horizon // 100, horizon // 10, horizon]
     stepped = compiled.simulate_runs(replace(cell, seed=1), grid)
@@ -162,13 +164,13 @@ SOME = [case for index, case in enumerate(LARGE) if index % 3 != 1]
 @pytest.mark.parametrize("case", SOME, ids=[name_of(case) for case in SOME])
 def test_large_settings(case: tuple[Any, str, int | None, int]) -> None:
     policy, world, memory, horizon = case
-    assert_same_law(policy, world, memory, horizon // 5, 200)
+    assert_same_distribution(policy, world, memory, horizon // 5, 200)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", LARGE, ids=[name_of(case) for case in LARGE])
 def test_large_settings_at_length(case: tuple[Any, str, int | None, int]) -> None:
-    assert_same_law(*case, 1000)
+    assert_same_distribution(*case, 1000)
 
 
 # What should never happen, made to happen.
@@ -180,7 +182,7 @@ def about_as_many(k: int, mu: float) -> int:
 
 
 def changed(monkeypatch: pytest.MonkeyPatch, mark: str, **parts: Any) -> None:
-    """Kernels compiled afresh, not kept, with other functions in `stretches`."""
+    """Kernels compiled afresh, not cached, with other functions in `stretches`."""
     family = jit.family
     for name, function in parts.items():
         compiled_part = jit.use(function)
@@ -191,7 +193,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, mark: str, **parts: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", ["imed", pytest.param("ucb1", marks=pytest.mark.long)])
-def test_rewards_from_the_urn_have_the_same_law(
+def test_rewards_from_the_urn_have_the_same_distribution(
     policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed(monkeypatch, "urn", misses=about_as_many)
