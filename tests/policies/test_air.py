@@ -14,7 +14,7 @@ from handful.errors import SettingError, StateError
 from handful.policies.air import UCBAIR
 from handful.simulation import cell
 from tests.helpers import drive, refused
-from tests.policies.automata import Coin, Twin, assert_follows, coins
+from tests.policies.hands import Coin, Twin, assert_follows, coins
 from tests.simulation.agree import assert_engines_agree
 
 
