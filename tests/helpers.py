@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import handful
+from handful.core.shuffle import Shuffle
 from handful.errors import HandfulError
 from handful.policies import Policy
 
@@ -64,9 +65,11 @@ def stays(policy: Policy, pulls: int, rewards: random.Random) -> list[Stay]:
     """Drive a policy and cut its choices where the memory was filled anew."""
     seen = []
     for _ in range(pulls):
-        generations = tuple(policy._memory.generations)
+        choice = policy.select()
+        born = tuple(policy._state.born[: policy._state.held])
         arms = policy.arms_in_memory
-        seen.append((generations, arms, drive(policy, 1, rewards)[0]))
+        assert drive(policy, 1, rewards) == [choice]
+        seen.append((born, arms, choice))
     return [
         Stay(steps[0][1], [choice for _, _, choice in steps])
         for steps in (list(group) for _, group in groupby(seen, key=lambda step: step[0]))
@@ -93,8 +96,14 @@ def choices_on(policy: Policy, pulls: int, reward: Callable[[int, int], float]) 
     return choices
 
 
+def order_of(policy: Policy) -> list[int]:
+    """The arms of a finite set in the order in which a policy meets them."""
+    shuffle = Shuffle.of(policy.n_arms, policy._state.key)
+    return [shuffle.arm_at(position) for position in range(policy.n_arms)]
+
+
 def plan(name: Any) -> dict[str, Any]:
-    """The horizon, for a policy that must be told one."""
+    """The horizon, for a policy that needs one."""
     known = handful.POLICIES.get(name) if isinstance(name, str) else None
     return {"horizon": 1000} if getattr(known, "needs_horizon", False) else {}
 

@@ -28,10 +28,13 @@ CHECKED = [
 every_policy = pytest.mark.parametrize("name", sorted(CHECKED))
 
 
-def most_bytes(name: str, M: int) -> int:
-    """What a saved policy may take: 8 bytes more for each register of an automaton."""
-    machine = getattr(handful.POLICIES[name], "automaton", None)
-    return 128 + 40 * M + 8 * (machine.registers if machine else 0)
+def saved_size(policy: Policy) -> int:
+    """The bytes that `to_bytes` must take: envelope, frame, settings, the record's layout."""
+    envelope = 4 + 1 + 1 + len(policy.name) + 4  # magic, version, length and text of the name, sum
+    frame = 8 + 8 + 4 + 1  # fingerprint, number of arms, memory, whether rewards are rescaled
+    settings = 8 * len(policy.settings) + (16 if policy._rescale else 0)
+    record = np.dtype(policy._state.layout(policy._state.held)).itemsize
+    return envelope + frame + settings + record
 
 
 steady = settings(derandomize=True, deadline=None, max_examples=40)

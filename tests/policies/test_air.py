@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pytest
 
 import handful
-from handful.errors import SettingError
+from handful.errors import SettingError, StateError
 from handful.policies.air import UCBAIR
 from handful.simulation import cell
 from tests.helpers import drive, refused
-from tests.policies.automata import Coin, Twin, assert_follows, coins
+from tests.policies.hands import Coin, Twin, assert_follows, coins
 from tests.simulation.agree import assert_engines_agree
 
 
@@ -70,3 +70,21 @@ def test_a_reward_for_another_arm_is_taken_in() -> None:
 def test_the_skipping_engine_says_that_it_cannot() -> None:
     with refused(SettingError, ValueError, "cannot run ucb-air", "every pull"):
         handful.simulate("ucb-air", "I1", horizon=100, runs=1, engine="skip")
+
+
+def test_a_state_saved_after_pulls_that_the_user_decided_on_is_restored_to_the_bit() -> None:
+    policy = UCBAIR(lambda i: i, seed=1)
+    for _ in range(9):  # beyond the pulls that the scores hold for, which only a decision extends
+        policy.update(0, 0.5)
+    twin = handful.from_bytes(policy.to_bytes(), arms=lambda i: i)
+    assert twin.to_bytes() == policy.to_bytes()
+    assert drive(twin, 300, random.Random(2)) == drive(policy, 300, random.Random(2))
+
+
+@pytest.mark.parametrize("bound", [0, 2, 6, 32, -4])
+def test_scores_for_a_number_of_pulls_that_cannot_be_are_refused(bound: int) -> None:
+    policy = UCBAIR(lambda i: i, seed=1)
+    drive(policy, 9, random.Random(1))
+    policy._state.bound = bound  # type: ignore[attr-defined]
+    with refused(StateError, ValueError, f"up to {bound}"):
+        handful.from_bytes(policy.to_bytes(), arms=lambda i: i)

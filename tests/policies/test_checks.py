@@ -2,7 +2,7 @@
 
 The checks use a policy through its public face, by name, on a number of arms or on labels. This
 file is on choices, settings and the memory bound; `test_rewards` on rewards, `test_saved` on bytes,
-`test_shown` on how a policy is shown.
+`test_stats` on how a policy is shown, `test_names` on names.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import handful
 from handful import FiniteArms
+from handful.core.state import fields
 from handful.errors import (
     SettingError,
     UnknownNameError,
@@ -41,9 +42,10 @@ def test_select_gives_back_the_users_own_labels(name: str, kind: str) -> None:
     policy = new(name, KINDS[kind](), 3)
     arms = FiniteArms.of(KINDS[kind]())
     drive(policy, 60, random.Random(0))
-    labels = [arms.label(index) for index in policy._memory.arms]
+    chosen = policy.select()
+    labels = [arms.label(index) for index in policy._state.arm[: policy._state.held]]
     assert policy.arms_in_memory == labels
-    assert policy.select() in labels
+    assert chosen in labels
     assert policy.recommend() in labels
 
 
@@ -73,13 +75,17 @@ def test_the_memory_bound_holds_at_every_pull(
     policy = new(name, K, M, seed=seed)
     rewards = random.Random(seed)
     for t in range(pulls):
+        before = policy.arms_in_memory
+        assert policy.recommend() in before
+        chosen = policy.select()
         held = policy.arms_in_memory
         assert 1 <= len(held) <= min(K, M)
         assert len(set(held)) == len(held)
-        assert policy.select() in held
+        assert chosen in held
         assert policy.recommend() in held
         assert policy.pulls == t
         drive(policy, 1, rewards)
+        assert policy.arms_in_memory == held
     assert (policy.n_arms, policy.memory) == (K, M)
 
 
@@ -89,12 +95,15 @@ def test_statistics_live_in_the_arm_memory_only(name: str) -> None:
     policy = new(name, 10**12, 4)
 
     def sizes() -> dict[str, int]:
-        return {key: len(held) for key, held in vars(policy).items() if hasattr(held, "__len__")}
+        parts = dict(vars(policy))
+        parts |= {field: getattr(policy._state, field) for field in fields(type(policy._state))}
+        return {key: len(part) for key, part in parts.items() if hasattr(part, "__len__")}
 
     drive(policy, 100, random.Random(0))
     before = sizes()
     drive(policy, 500, random.Random(1))
     assert sizes() == before
+    assert before["arm"] == 4
 
 
 @every_policy
@@ -115,6 +124,7 @@ def test_looking_changes_nothing(name: str) -> None:
         policy.recommend()
         policy.arms_in_memory.clear()
         policy.clone()
+        policy.stats().to_dicts().clear()
         policy._repr_html_()
         assert repr(policy) == repr(policy)
         assert policy.memory_words == policy.memory_words

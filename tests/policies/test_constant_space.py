@@ -15,13 +15,13 @@ from handful.errors import SettingError, StateError, UnknownNameError
 from handful.policies.constant_space import ConstantSpace
 from handful.policies.settings import Setting
 from handful.simulation import cell, simulate
-from tests.helpers import drive, refused
-from tests.policies.automata import Coin, Twin, assert_follows
+from tests.helpers import drive, order_of, refused
+from tests.policies.hands import Coin, Twin, assert_follows
 from tests.simulation.agree import assert_engines_agree
 
 
 class Anytime(ConstantSpace):
-    """Not told the horizon, even by the simulator."""
+    """Not given the horizon, even by the simulator."""
 
     name = "anytime-space"
     settings: ClassVar[Mapping[str, Setting]] = {"c": ConstantSpace.settings["c"]}
@@ -60,12 +60,12 @@ def rounds(order: Iterator[int], K: int, c: float, T: float, flip: Coin) -> Iter
 
 def twin_of(policy: ConstantSpace, c: float, T: float | None) -> Twin:
     K = policy.n_arms
-    shuffle = policy._shuffle
+    order = order_of(policy)
     tried = itertools.count()
 
     def arms() -> Iterator[int]:
         for position in tried:
-            yield shuffle.arm_at(position % K)
+            yield order[position % K]
 
     def twin(flip: Coin) -> Iterator[int]:
         if T is not None:
@@ -118,7 +118,7 @@ def test_without_a_horizon_it_starts_again_at_2_to_the_2_to_the_j(
     assert_follows(policy, twin_of(policy, c, None), world(K, seed), 3000)
 
 
-def test_after_it_has_settled_it_pulls_one_arm_and_vouches_for_it() -> None:
+def test_after_it_has_settled_it_pulls_one_arm_and_recommends_it() -> None:
     policy = ConstantSpace(6, seed=1, horizon=20_000, c=0.5)
     coins = random.Random(1)
     choices = []
@@ -133,7 +133,7 @@ def test_after_it_has_settled_it_pulls_one_arm_and_vouches_for_it() -> None:
 def test_when_no_arm_is_in_it_settles_on_the_one_with_the_best_lower_bound(seed: int) -> None:
     # Arm 4 gives L in the first round, of at most 64 pulls an arm. Then every arm falls out.
     policy = ConstantSpace(6, seed=seed, horizon=3000)
-    while policy._registers[4] != 0.25:
+    while policy._state.precision != 0.25:  # type: ignore[attr-defined]
         arm = policy.select()
         policy.update(arm, 1.0 if arm == 4 else 0.9)
     assert policy.pulls <= 6 * 65
@@ -151,9 +151,8 @@ def test_rewards_between_0_and_1_are_used_as_they_are() -> None:
     arm = policy.select()
     for _ in range(5):
         policy.update(arm, 0.25)
-    assert policy._memory.sums[0] == 1.25
-    still = policy.clone()
-    assert still._rng == ConstantSpace(3, seed=1, horizon=100)._rng
+    assert policy._state.sums[0] == 1.25
+    assert policy._state.rng == ConstantSpace(3, seed=1, horizon=100)._state.rng
 
 
 @pytest.mark.parametrize(
@@ -186,19 +185,24 @@ def test_endless_arms_are_refused() -> None:
         handful.policy("constant-space", handful.Reservoir(lambda i: i))
 
 
-@pytest.mark.parametrize("value", [4.0, 0.5, -1.0, math.nan, math.inf])
-def test_a_register_that_is_no_slot_of_the_memory_is_refused(value: float) -> None:
+@pytest.mark.parametrize("field", ["hand", "best", "champion", "runner_up"])
+@pytest.mark.parametrize("slot", [4, 5, -1, 2**31 - 1])
+def test_a_slot_that_the_memory_does_not_have_is_refused(field: str, slot: int) -> None:
     policy = ConstantSpace(9, seed=1, horizon=400)
     drive(policy, 60, random.Random(1))
-    for register in range(3):
-        saved = policy._registers[register]
-        policy._registers[register] = value
-        blob = policy.to_bytes()
-        policy._registers[register] = saved
-        with refused(StateError, ValueError, "slot"):
-            handful.from_bytes(blob, arms=9)
-    policy._registers[3] = math.nan
-    with refused(StateError, ValueError, "not a number"):
+    handful.from_bytes(policy.to_bytes(), arms=9)
+    setattr(policy._state, field, slot)
+    with refused(StateError, ValueError, "slot" if field == "hand" or slot != 4 else "memory"):
+        handful.from_bytes(policy.to_bytes(), arms=9)
+
+
+@pytest.mark.parametrize("field", ["L", "precision", "T"])
+@pytest.mark.parametrize("value", [math.nan, -1.0, -math.inf])
+def test_a_number_of_the_scan_that_cannot_be_is_refused(field: str, value: float) -> None:
+    policy = ConstantSpace(9, seed=1, horizon=400)
+    drive(policy, 60, random.Random(1))
+    setattr(policy._state, field, value)
+    with refused(StateError, ValueError, "cannot"):
         handful.from_bytes(policy.to_bytes(), arms=9)
 
 

@@ -14,7 +14,7 @@ from handful.errors import SettingError
 from handful.policies.cover import Cover, pulls_of_test
 from handful.simulation import cell, simulate
 from tests.helpers import refused
-from tests.policies.automata import Coin, assert_follows
+from tests.policies.hands import Coin, assert_follows
 from tests.simulation.agree import assert_engines_agree
 
 
@@ -74,7 +74,7 @@ def test_the_share_of_pulls_of_the_better_arm_grows_with_time() -> None:
     assert shares[-1] > 0.95
 
 
-def test_the_favourite_is_what_it_vouches_for_and_failures_do_not_change_it() -> None:
+def test_the_favourite_is_what_it_recommends_and_failures_do_not_change_it() -> None:
     policy = Cover(2, seed=1)
     first = policy.select()
     policy.update(first, 0.0)

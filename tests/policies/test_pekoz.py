@@ -15,7 +15,7 @@ from handful.errors import SettingError
 from handful.policies import POLICIES
 from handful.simulation import cell, simulate
 from tests.helpers import refused
-from tests.policies.automata import Coin, Twin, assert_follows, coins, made
+from tests.policies.hands import Coin, Twin, assert_follows, coins, made
 from tests.simulation.agree import assert_engines_agree
 
 

@@ -9,13 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import handful
-from handful import MOSSM, TSM, UCBM, FiniteArms, IndexRule, PhasedPolicy
-from handful.core.shuffle import Shuffle
+from handful import MOSSM, TSM, UCBM, FiniteArms, PhasedPolicy, Receipt, Rule
 from handful.errors import SettingError, StateError
-from handful.policies.base import order_key
-from handful.policies.schedule import SubPhase, schedule
+from handful.policies.schedule import schedule
 from tests import naive
-from tests.helpers import choices_on, drive, new, refused, stays, tape
+from tests.helpers import choices_on, drive, new, order_of, refused, stays, tape
 
 PHASED = [
     name
@@ -42,12 +40,6 @@ def phase_pulls(K: int, M: int, w: int) -> int:
     return -(-(K - 1) // (M - 1)) * M * (M + 2) << (w - 1)
 
 
-def shuffled(policy: PhasedPolicy) -> list[int]:
-    """The order in which the policy looks at its arms."""
-    shuffle = Shuffle.of(policy.n_arms, order_key(policy._seed))
-    return [shuffle.arm_at(position) for position in range(policy.n_arms)]
-
-
 @every_phased
 @steady
 @given(bounded(), seeds, st.integers(1, 1500))
@@ -62,9 +54,10 @@ def test_never_more_than_memory_arms_have_statistics(
     policy = new(name, K, M, seed=seed)
     rewards = random.Random(seed)
     for _ in range(T):
-        assert len(policy.arms_in_memory) <= M
-        assert len(policy._memory.pulls) == len(policy._memory.sums) == len(policy.arms_in_memory)
         assert policy.select() in policy.arms_in_memory
+        assert len(policy.arms_in_memory) <= M
+        assert len(policy.arms_in_memory) <= len(policy._state.pulls) <= M
+        assert len(policy._state.sums) == len(policy._state.arm) == len(policy._state.pulls)
         drive(policy, 1, rewards)
     assert len(policy.arms_in_memory) <= M
 
@@ -120,7 +113,7 @@ def test_the_challengers_of_a_phase_come_in_the_shuffled_order(
     K, M = sizes
     policy = new(name, K, M, seed=seed)
     assert isinstance(policy, PhasedPolicy)
-    order = shuffled(policy)
+    order = order_of(policy)
     h0 = -(-(K - 1) // (M - 1))
     seen = stays(policy, phase_pulls(K, M, 1) + phase_pulls(K, M, 2), random.Random(seed))
     assert seen[0].arms[0] == order[0]
@@ -141,17 +134,16 @@ def test_the_horizon_is_spent_to_the_last_pull(
     policy = new(name, K, M, seed=seed)
     rewards = random.Random(seed)
     budgets = schedule(K, M)
-    left = next(budgets).b
+    done, b = 0, next(budgets).b
     for t in range(T):
         assert policy.pulls == t
-        drive(policy, 1, rewards)
-        left -= 1
+        policy.select()
+        if done == b:
+            done, b = 0, next(budgets).b
         # What is in memory counts exactly the pulls of the sub-phase that is under way.
-        if left == 0:
-            assert sum(policy._memory.pulls) == 0
-            left = next(budgets).b
-        else:
-            assert sum(policy._memory.pulls) > 0
+        assert sum(policy._state.pulls[: policy._state.held]) == done
+        drive(policy, 1, rewards)
+        done += 1
     assert policy.pulls == T
 
 
@@ -159,8 +151,10 @@ def test_the_horizon_is_spent_to_the_last_pull(
 def test_statistics_are_fresh_in_every_sub_phase(name: str) -> None:
     policy = new(name, 5, 3)
     drive(policy, 15, random.Random(0))
-    assert policy._memory.pulls == [0, 0, 0]
-    assert policy._memory.sums == [0.0, 0.0, 0.0]
+    assert sum(policy._state.pulls) == 15
+    policy.select()
+    assert policy._state.pulls == [0, 0, 0]
+    assert policy._state.sums == [0.0, 0.0, 0.0]
 
 
 @every_phased
@@ -181,7 +175,10 @@ def test_before_the_first_sub_phase_ends_the_most_played_arm_so_far_is_recommend
 def test_within_a_sub_phase_the_incumbent_stays_recommended(name: str) -> None:
     policy = new(name, 6, 3)
     drive(policy, 15, random.Random(0))
+    best = policy.recommend()
+    policy.select()
     incumbent, challenger = policy.arms_in_memory[:2]
+    assert incumbent == best
     for _ in range(14):
         policy.update(challenger, 1.0)
         assert policy.recommend() == incumbent
@@ -202,7 +199,7 @@ def test_ucb_m_makes_the_choices_of_its_naive_twin(
     K, M = sizes
     policy = UCBM(K, M, eta=eta, seed=seed)
     reward = tape(K, seed, coins)
-    twin = naive.algorithm_1(shuffled(policy), M, T, naive.ucb1_score(eta), reward)
+    twin = naive.algorithm_1(order_of(policy), M, T, naive.ucb1_score(eta), reward)
     assert choices_on(policy, T, reward) == twin.choices
 
 
@@ -218,7 +215,7 @@ def test_moss_m_makes_the_choices_of_its_naive_twin(
     K, M = sizes
     policy = MOSSM(K, M, seed=seed)
     reward = tape(K, seed, coins)
-    twin = naive.algorithm_1(shuffled(policy), M, T, naive.moss_score, reward)
+    twin = naive.algorithm_1(order_of(policy), M, T, naive.moss_score, reward)
     assert choices_on(policy, T, reward) == twin.choices
 
 
@@ -230,12 +227,12 @@ def test_the_memory_holds_what_the_naive_twin_holds(
     policy = cls(K, M, seed=3)
     reward = tape(K, 3)
     score = naive.ucb1_score(1.0) if cls is UCBM else naive.moss_score
-    twin = naive.algorithm_1(shuffled(policy), M, 900, score, reward)
+    twin = naive.algorithm_1(order_of(policy), M, 900, score, reward)
     held = []
     for t in range(900):
-        if not any(policy._memory.pulls):
-            held.append(policy.arms_in_memory)
         arm = policy.select()
+        if not any(policy._state.pulls[: policy._state.held]):
+            held.append(policy.arms_in_memory)
         policy.update(arm, reward(t, arm))
     assert held == twin.memories
 
@@ -252,7 +249,7 @@ def test_ucb_m_with_room_for_all_arms_is_textbook_ucb1(
     K, M = sizes
     policy = UCBM(K, M, eta=eta, seed=seed)
     reward = tape(K, seed, coins)
-    assert choices_on(policy, 300, reward) == naive.ucb1(shuffled(policy), 300, reward, eta)
+    assert choices_on(policy, 300, reward) == naive.ucb1(order_of(policy), 300, reward, eta)
 
 
 @pytest.mark.parametrize("horizon", [None, 100, 300, 10**6])
@@ -264,7 +261,7 @@ def test_moss_m_with_room_for_all_arms_is_textbook_moss(
     K, M = sizes
     policy = MOSSM(K, M, horizon=horizon, seed=seed)
     reward = tape(K, seed, coins)
-    assert choices_on(policy, 300, reward) == naive.moss(shuffled(policy), 300, reward, horizon)
+    assert choices_on(policy, 300, reward) == naive.moss(order_of(policy), 300, reward, horizon)
 
 
 @every_phased
@@ -277,8 +274,8 @@ def test_arms_that_all_fit_are_never_forgotten(
     policy = new(name, K, M, seed=seed)
     choices = drive(policy, 200, random.Random(seed))
     assert sorted(policy.arms_in_memory) == list(range(K))
-    assert policy._memory.pulls == [choices.count(arm) for arm in policy.arms_in_memory]
-    assert choices.count(policy.recommend()) == max(policy._memory.pulls)
+    assert policy._state.pulls == [choices.count(arm) for arm in policy.arms_in_memory]
+    assert choices.count(policy.recommend()) == max(policy._state.pulls)
     assert policy.pulls == 200
 
 
@@ -286,8 +283,8 @@ def test_thompson_credits_trials_so_that_sums_are_whole_numbers() -> None:
     policy = TSM(4, 4, seed=5)
     for _ in range(200):
         policy.update(policy.select(), 0.37)
-    assert all(total == int(total) for total in policy._memory.sums)
-    assert 0 < sum(policy._memory.sums) < 200
+    assert all(total == int(total) for total in policy._state.sums)
+    assert 0 < sum(policy._state.sums) < 200
 
 
 @every_phased
@@ -305,7 +302,7 @@ def test_the_last_arm_of_the_shuffled_order_is_tried_in_the_first_phase(name: st
     for seed in range(20):
         policy = new(name, 11, 4, seed=seed)
         assert isinstance(policy, PhasedPolicy)
-        last = shuffled(policy)[-1]
+        last = order_of(policy)[-1]
         assert last in drive(policy, phase_pulls(11, 4, 1), random.Random(seed))
 
 
@@ -316,7 +313,7 @@ def test_another_seed_is_another_order() -> None:
 def test_a_rule_of_ones_own_makes_a_policy() -> None:
     class TakingTurns(PhasedPolicy):
         name = "turns"
-        rule = IndexRule("turns", lambda n, s, t, b, m, eta, rng: -float(n))
+        rule = Rule("turns", score=lambda n, s, now: -float(n))
 
     policy = TakingTurns(5, 3, seed=1)
     (stay,) = stays(policy, 15, random.Random(0))
@@ -346,7 +343,7 @@ def test_an_eta_that_is_not_a_number_is_refused(eta: Any) -> None:
 
 @pytest.mark.parametrize("horizon", [0, -1, 2.5, math.nan, math.inf, HUGE])
 def test_a_horizon_that_cannot_be_is_refused(horizon: Any) -> None:
-    with refused(SettingError, ValueError, f"horizon={horizon!r}", "whole number T >= 1"):
+    with refused(SettingError, ValueError, f"horizon={horizon!r}", "an integer T >= 1"):
         MOSSM(5, 5, horizon=horizon)
 
 
@@ -366,9 +363,9 @@ def test_a_restored_moss_knows_its_horizon(horizon: int | None) -> None:
 
 def test_repr_says_where_in_the_schedule_the_policy_is() -> None:
     policy = UCBM(5, 3, seed=1)
-    assert "phase 1, sub-phase 1 of 2, pull 0 of 15" in repr(policy)
+    assert "phase 1, sub-phase 1 of 2, reward 0 of 15" in repr(policy)
     drive(policy, 15 + 15 + 7, random.Random(0))
-    assert "phase 2, sub-phase 1 of 2, pull 7 of 30" in repr(policy)
+    assert "phase 2, sub-phase 1 of 2, reward 7 of 30" in repr(policy)
     assert "all arms in memory" in repr(UCBM(3, 3, seed=1))
 
 
@@ -383,26 +380,33 @@ def test_a_huge_set_of_arms_is_played_like_a_small_one(name: str, arms: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("w", "j", "pulls"),
+    "change",
     [
-        pytest.param(1, 4, [0, 0, 0], id="a sub-phase after the last"),
-        pytest.param(1, 0, [0, 0, 0], id="a sub-phase before the first"),
-        pytest.param(65, 1, [0, 0, 0], id="a phase after the end of time"),
-        pytest.param(1, 1, [5, 5, 5], id="a sub-phase that is over"),
+        pytest.param({"sub_phase": 4}, id="a sub-phase after the last"),
+        pytest.param({"sub_phase": 0}, id="a sub-phase before the first"),
+        pytest.param({"phase": 65}, id="a phase after the end of time"),
+        pytest.param({"phase": 0}, id="a phase before the first"),
+        pytest.param({"done": 15}, id="more rewards than the arms have"),
+        pytest.param({"done": 15, "pulls": [5, 5, 5]}, id="more rewards than came"),
+        pytest.param({"held": 2}, id="fewer arms than the sub-phase has"),
+        pytest.param({"origin": 7}, id="a phase that started with no arm"),
     ],
 )
-def test_a_place_in_the_schedule_that_cannot_be_is_refused(
-    w: int, j: int, pulls: list[int]
-) -> None:
+def test_a_place_in_the_schedule_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
     policy = UCBM(7, 3, seed=1)
-    policy._now = SubPhase(w, j, b=15, lo=0, hi=2)
-    policy._memory.pulls = pulls
-    with refused(StateError, ValueError, "sub-phase"):
+    UCBM.from_bytes(policy.to_bytes(), arms=7)
+    for field, value in change.items():
+        setattr(policy._state, field, value)
+    with refused(StateError, ValueError, "saved"):
         UCBM.from_bytes(policy.to_bytes(), arms=7)
 
 
-def test_a_memory_that_holds_too_few_arms_for_its_sub_phase_is_refused() -> None:
+def test_rewards_beyond_the_budget_of_a_sub_phase_can_be_saved() -> None:
+    # The first sub-phase has 15 pulls; 40 decisions of it are open at once.
     policy = UCBM(7, 3, seed=1)
-    policy._memory.refill([0, 1])
-    with refused(StateError, ValueError, "sub-phase"):
-        UCBM.from_bytes(policy.to_bytes(), arms=7)
+    tickets = [policy.decide().ticket for _ in range(40)]
+    for ticket in tickets:
+        assert policy.reward(ticket, 1.0) is Receipt.CREDITED
+    twin = UCBM.from_bytes(policy.to_bytes(), arms=7)
+    assert "sub-phase 1 of 3, reward 40 of 15" in repr(twin)
+    assert drive(twin, 60, random.Random(1)) == drive(policy, 60, random.Random(1))

@@ -12,8 +12,9 @@ import pytest
 
 import handful
 from handful import Reservoir
-from handful.policies.race import Race
-from tests.policies.automata import Coin
+from handful.policies.race import Constants, Race
+from tests.helpers import choices_on, order_of
+from tests.policies.hands import Coin
 
 
 def kl(p: float, q: float) -> float:
@@ -173,7 +174,7 @@ def test_it_makes_the_choices_of_its_definition(
         policy = Race(K if K else Reservoir(lambda i: i), M, seed=seed)
         order: Iterator[int] = itertools.count()
         if K:
-            order = itertools.cycle([policy._shuffle.arm_at(j) for j in range(K)])
+            order = itertools.cycle(order_of(policy))
         twin = Racing(K or math.inf, M, order, coins(means, seed, whole)).pulls()
         flip = coins(means, seed, whole)
         for t in range(max(2000, min(40 * (K or 0), 60_000))):
@@ -181,6 +182,28 @@ def test_it_makes_the_choices_of_its_definition(
             assert arm == next(twin), t
             policy.update(arm, flip(arm))
         assert len(policy.arms_in_memory) <= M
+
+
+CASES = [(8, 1.0, 2), (30, 1.0, 3), (4, 0.6, 2), (200, 0.4, 7), (3000, 0.4, 3)]
+"""Settings of the test above."""
+
+
+@pytest.mark.parametrize("constant", Constants._fields)
+def test_its_definition_would_catch_a_change_of_any_constant(constant: str) -> None:
+    class Changed(Race):
+        name = "changed-race"
+        constants = Constants()._replace(**{constant: 1.1 * getattr(Constants(), constant)})
+
+    def differs(K: int, scale: float, M: int) -> bool:
+        means = drawn(0, scale)
+        made = []
+        for cls in (Race, Changed):
+            flip = coins(means, 0, whole=False)
+            pulls = max(2000, min(40 * K, 60_000))
+            made.append(choices_on(cls(K, M, seed=0), pulls, lambda t, arm, flip=flip: flip(arm)))
+        return made[0] != made[1]
+
+    assert any(differs(*case) for case in CASES)
 
 
 @pytest.mark.parametrize("K", [1, 2, 5, 12])
@@ -191,16 +214,15 @@ def test_with_room_for_all_arms_it_is_imed(K: int, more: int) -> None:
         race = Race(K, max(2, K + more), seed=seed)
         imed = handful.policy("imed", K, seed=seed)
         ours, theirs = coins(means, seed, True), coins(means, seed, True)
-        # Both meet the arms in the order of their slots; name them by it.
         for t in range(800):
-            a, b = race.select(), imed.select()
-            place = race._memory.slot_of(a), imed._memory.slot_of(b)
-            assert place[0] == place[1], t
-            reward = ours(place[0])
-            assert reward == theirs(place[1])
-            race.update(a, reward)
-            imed.update(b, reward)
-        assert race._memory.slot_of(race.recommend()) == imed._memory.slot_of(imed.recommend())
+            arm = race.select()
+            assert arm == imed.select(), t
+            reward = ours(arm)
+            assert reward == theirs(arm)
+            race.update(arm, reward)
+            imed.update(arm, reward)
+        assert race.arms_in_memory == imed.arms_in_memory
+        assert race.recommend() == imed.recommend()
 
 
 @pytest.mark.parametrize("M", [2, 8])
@@ -225,4 +247,4 @@ def test_equal_rewards_are_ties_whatever_their_sums_round_to(reward: float) -> N
     policy = Race(1000, 2, seed=0)
     for _ in range(60_000):
         policy.update(policy.select(), reward)
-    assert policy._tried >= 1000
+    assert policy._state.tried >= 1000  # type: ignore[attr-defined]

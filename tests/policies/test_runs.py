@@ -12,7 +12,7 @@ import pytest
 import handful
 from handful.policies import Policy
 from handful.simulation import simulate
-from tests.policies.automata import Coin, T, Twin, assert_follows, coins, made
+from tests.policies.hands import Coin, T, Twin, assert_follows, coins, made
 
 
 def until_failures_in_a_row(limit: Callable[[int], int]) -> Twin:

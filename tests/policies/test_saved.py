@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import handful
-from handful import FiniteArms, HandfulError
+from handful import POLICIES, FiniteArms, HandfulError, PhasedPolicy
 from handful.errors import (
     NewerStateError,
     OtherArmsError,
@@ -22,12 +22,13 @@ from handful.errors import (
 )
 from tests.helpers import drive, new, plan, random_reward, refused
 from tests.policies.checked import (
+    CHECKED,
     arm_counts,
     every_policy,
     memories,
     mid_way,
-    most_bytes,
     prompt,
+    saved_size,
     seeds,
     selected_or_not,
     steady,
@@ -103,26 +104,37 @@ def test_a_policy_saved_in_another_process_goes_on_here(name: str) -> None:
 
 @every_policy
 @pytest.mark.parametrize("M", [2, 3, 4, 10, 50])
-def test_the_state_stays_under_128_and_40_bytes_an_arm(name: str, M: int) -> None:
+def test_the_state_takes_the_bytes_of_its_record_and_no_more(name: str, M: int) -> None:
     for K in (1, 2, 10, 49, 50, 51, 10**6, 10**12, 2**62 - 1):
         for rescale in (None, (-5.0, 5.0)):
             policy = new(name, K, M, rescale=rescale)
-            sizes = [len(policy.to_bytes())]
             for _ in range(20):
+                assert len(policy.to_bytes()) == saved_size(policy)
                 policy.update(policy.select(), 0.5)
-                sizes.append(len(policy.to_bytes()))
-            assert max(sizes) <= most_bytes(name, M), (K, rescale)
+
+
+@pytest.mark.parametrize("name", [n for n in CHECKED if issubclass(POLICIES[n], PhasedPolicy)])
+@pytest.mark.parametrize("M", [3, 4, 10, 50])
+def test_the_state_stays_under_128_and_40_bytes_an_arm(name: str, M: int) -> None:
+    for K in (1, 2, 10, 49, 50, 51, 10**6, 10**12, 2**62 - 1):
+        policy = new(name, K, M)
+        sizes = [len(policy.to_bytes())]
+        for _ in range(20):
+            policy.update(policy.select(), 0.5)
+            sizes.append(len(policy.to_bytes()))
+        assert max(sizes) <= 128 + 40 * M, K
 
 
 @every_policy
 @steady
 @given(arm_counts, st.integers(2, 50), seeds, st.integers(0, 300), st.booleans())
-def test_the_state_stays_small_at_any_pull(
+def test_the_state_stays_as_small_at_any_pull(
     name: str, K: int, M: int, seed: int, pulls: int, rescaled: bool
 ) -> None:
     policy = new(name, K, M, seed=seed, rescale=(0.0, 1.0) if rescaled else None)
     drive(policy, pulls, random.Random(seed))
-    assert len(policy.to_bytes()) <= most_bytes(name, M)
+    assert len(policy.to_bytes()) == saved_size(policy)
+    assert policy._state.held <= min(K, M)
 
 
 @every_policy
@@ -132,13 +144,20 @@ def test_words_of_state_do_not_depend_on_the_arms_or_the_time(
 ) -> None:
     memory, pulls = setting
     words = set()
-    for arms in (1, 10, 10**12, ["a", "b", "c"]):
+    for arms in (memory + 1, 20, 10**12, [f"arm {i}" for i in range(memory + 1)]):
         policy = new(name, arms, memory)
         words.add(policy.memory_words)
         drive(policy, pulls, random.Random(0))
         words.add(policy.memory_words)
     assert len(words) == 1
-    assert 8 * words.pop() <= most_bytes(name, memory)
+    drive(policy, 1000, random.Random(0))
+    assert policy._state.held == memory
+    assert words == {-(-saved_size(policy) // 8)}
+
+
+@every_policy
+def test_words_of_state_do_not_count_slots_that_no_arm_can_have(name: str) -> None:
+    assert new(name, 3, 50).memory_words == new(name, 3, 3).memory_words
 
 
 @every_policy
@@ -197,8 +216,12 @@ def test_forged_bytes_are_refused_or_make_a_policy_that_works(
                 policy = handful.from_bytes(with_sum_mended(forged), arms=9)
             except HandfulError:
                 continue
-            assert len(policy.arms_in_memory) <= policy.memory
             assert policy.select() in policy.arms_in_memory
+            for reward in policy._rescale or (0.0, 1.0):
+                policy.update(policy.select(), reward)
+                policy.reward(policy.decide().ticket, reward)
+                assert len(policy.arms_in_memory) <= policy.memory
+                assert policy.recommend() in policy.arms_in_memory
             repr(policy)
 
 

@@ -13,7 +13,8 @@ import pytest
 import handful
 from handful.policies import Policy
 from handful.simulation import simulate
-from tests.policies.automata import Coin, Twin, assert_follows, coins
+from tests.helpers import order_of
+from tests.policies.hands import Coin, Twin, assert_follows, coins
 from tests.policies.test_constant_space import world
 
 T = 2500
@@ -144,7 +145,7 @@ def game_of_coins(order: list[int], flip: Coin) -> Iterator[int]:
 
 
 def orderly(policy: Any, twin: Callable[[list[int], Coin], Iterator[int]]) -> Twin:
-    order = [policy._shuffle.arm_at(position) for position in range(policy.n_arms)]
+    order = order_of(policy)
     return lambda flip: twin(order, flip)
 
 
@@ -225,7 +226,7 @@ def test_a_second_pass_lowers_the_worst_case(name: str, memory: int | None) -> N
 
 
 @pytest.mark.parametrize("name", ["single-pass", "mpse", "mbse", "game-of-coins"])
-def test_in_the_end_they_pull_the_arm_that_they_vouch_for(name: str) -> None:
+def test_in_the_end_they_pull_the_arm_that_they_recommend(name: str) -> None:
     memory = 3 if name == "mbse" else None
     policy: Policy = handful.policy(name, 6, memory, seed=1, horizon=20_000)
     dice = random.Random(1)

@@ -13,7 +13,7 @@ import handful
 from handful.errors import SettingError
 from handful.simulation import cell, simulate
 from tests.helpers import refused, untouched
-from tests.policies.automata import Coin, T, Twin, assert_follows, coins, made, mean_of
+from tests.policies.hands import Coin, T, Twin, assert_follows, coins, made, mean_of
 from tests.simulation.agree import assert_engines_agree
 
 
@@ -71,7 +71,7 @@ def test_a_rule_that_looks_at_true_means_is_refused_outside_of_a_simulation() ->
         with refused(SettingError, ValueError, "true means"):
             policy.update(0, 1.0)
     assert policy.recommend() == 0
-    assert "0 pulls" in repr(policy)
+    assert "0 decisions, 0 rewards" in repr(policy)
 
 
 def test_what_was_revealed_is_copied_but_not_saved() -> None:
@@ -87,7 +87,7 @@ def test_what_was_revealed_is_copied_but_not_saved() -> None:
         selected.update(selected.select(), 0.0)
 
 
-def test_others_can_be_told_and_do_not_look() -> None:
+def test_others_can_be_given_the_means_and_do_not_look() -> None:
     policy = made("sqrt-log-tabulated")
     with untouched(policy):
         policy.reveal(lambda arm: 0.123)

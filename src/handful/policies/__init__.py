@@ -155,7 +155,7 @@ def policy_class(name: str) -> type[Policy]:
 
 def parse_name(text: str) -> tuple[type[Policy], dict[str, float]]:
     """Return the policy and the settings that a text such as "ucb-m:eta=0.2" names."""
-    name, _, rest = text.partition(":")
+    name, _, rest = str(text).partition(":")
     return policy_class(name), parse_settings(rest, text)
 
 

@@ -158,8 +158,10 @@ class UCBAIR(Policy):
             raise StateError("the saved policy has not met its arms in order")
         if sum(state.pulls) != state.rewards or state.held > most_arms(state.clock + 1, p.beta) + 1:
             raise StateError("the saved statistics are not those of the saved number of pulls")
+        latest = max(FIRST_BOUND, 1 << state.clock.bit_length())
+        if not FIRST_BOUND <= state.bound <= latest or state.bound & (state.bound - 1):
+            raise StateError(f"the saved scores cannot hold for pulls up to {state.bound}")
         state.leaves = 1 << (state.held - 1).bit_length()
-        state.bound = max(FIRST_BOUND, 1 << max(0, state.clock - 1).bit_length())
         grow(state, state.leaves)
         play_all(state)
 

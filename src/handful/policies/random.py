@@ -14,6 +14,7 @@ class RandomPolicy(HandPolicy):
     name = "random"
     title = "Random"
     summary = "an arm at random at every decision"
+    citation = "no paper: a reference that learns nothing"
     any_arms = True
     own_memory = 1
     trials = False

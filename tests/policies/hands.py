@@ -1,4 +1,4 @@
-"""Ways to make and drive policies that are automata."""
+"""Ways to make and drive policies with one arm in hand."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from typing import Any, TypeAlias
 
 import handful
 from handful.policies import POLICIES, Policy
-from handful.policies.automaton import AutomatonPolicy
+from handful.policies.hand import HandPolicy
 
 Coin: TypeAlias = Callable[[int], float]
 Twin: TypeAlias = Callable[[Coin], Iterator[int]]
 
-AUTOMATA = {name: cls for name, cls in POLICIES.items() if issubclass(cls, AutomatonPolicy)}
-NAMES = list(AUTOMATA)
+HANDS = {name: cls for name, cls in POLICIES.items() if issubclass(cls, HandPolicy)}
+NAMES = list(HANDS)
 T = 400
 
 
 def arms_of(name: str) -> Any:
     """Arms that the policy is for."""
-    cls = AUTOMATA[name]
+    cls = HANDS[name]
     return (lambda i: i) if cls.endless else (cls.own_arms or 9)
 
 
 def mean_of(arm: int) -> float:
-    """A true mean, as far as a clairvoyant policy is told."""
+    """A true mean, for policies that are given it."""
     return random.Random(arm).random()
 
 
-def made(name: str, seed: int = 1, **given: Any) -> AutomatonPolicy:
-    """A policy by name, told a horizon and the means of arms if it asks for them."""
-    if "horizon" in AUTOMATA[name].settings:
+def made(name: str, seed: int = 1, **given: Any) -> HandPolicy:
+    """A policy by name, with a horizon and the means of arms where it needs them."""
+    if "horizon" in HANDS[name].settings:
         given.setdefault("horizon", T)
-    if AUTOMATA[name].takes_memory():
+    if HANDS[name].takes_memory():
         given.setdefault("memory", 3)
-    policy = AUTOMATA[name](arms_of(name), seed=seed, **given)
+    policy = HANDS[name](arms_of(name), seed=seed, **given)
     policy.reveal(mean_of)
     return policy
 
 
-def restored(policy: Policy) -> AutomatonPolicy:
+def restored(policy: Policy) -> HandPolicy:
     """The policy saved and loaded."""
     twin = handful.from_bytes(policy.to_bytes(), arms=arms_of(policy.name))
-    assert isinstance(twin, AutomatonPolicy)
+    assert isinstance(twin, HandPolicy)
     twin.reveal(mean_of)
     return twin
 

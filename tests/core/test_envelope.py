@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handful.errors import NewerStateError, StateError
-from handful.policies.state import MAGIC, VERSION, Reader, seal, unseal
+from handful.core.envelope import MAGIC, VERSION, Reader, seal, unseal
 from tests.helpers import refused
 
 steady = settings(derandomize=True, deadline=None)
