@@ -59,8 +59,8 @@ class Stats:
         return len(self.arms)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A plain dict for each arm in memory."""
-        return [asdict(arm) for arm in self.arms]
+        """A plain dict for each arm in memory; the mean is None before the first reward."""
+        return [{**asdict(arm), "mean": arm.mean if arm.pulls else None} for arm in self.arms]
 
     def _rows(self) -> list[tuple[str, ...]]:
         flying = any(arm.in_flight for arm in self.arms)
