@@ -1,183 +1,360 @@
+"""The record: one declaration, from which follow the object, the bytes and the NumPy dtype."""
+
 from __future__ import annotations
 
 import math
-from struct import pack
+import random
+import struct
 from typing import Any
 
+import numpy as np
 import pytest
-from handful.core.memory import WORDS_PER_SLOT, ArmMemory, check_memory
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from handful.errors import ForgottenArmError, MemoryFullError, SettingError, StateError
+import handful
+from handful.core.state import (
+    MOST_COUNT,
+    NO_SLOT,
+    Count,
+    Counts,
+    Float,
+    Floats,
+    Int,
+    Ints,
+    Kind,
+    Slot,
+    Small,
+    State,
+    Word,
+    Words,
+    admit,
+    credit,
+    fields,
+    grow,
+    most_pulled,
+    slot_of,
+    slot_size,
+)
+from handful.errors import MemoryFullError, StateError
 from tests.helpers import refused
 
-steady = settings(derandomize=True, deadline=None)
+RECORDS = sorted({cls.State for cls in handful.POLICIES.values()}, key=lambda cls: cls.__name__)
+every_record = pytest.mark.parametrize("record", RECORDS, ids=lambda cls: cls.__name__)
+N_ARMS = 1000
 
 
-def holding(*arms: int, capacity: int = 4) -> ArmMemory:
-    memory = ArmMemory(capacity)
-    for arm in arms:
-        memory.admit(arm)
-    return memory
+class Base(State):
+    favourite: Slot
+    level: Float
 
 
-def snapshot(memory: ArmMemory) -> tuple[list[int], list[int], list[float], list[int], int]:
-    return (
-        list(memory.arms),
-        list(memory.pulls),
-        list(memory.sums),
-        list(memory.generations),
-        memory.next_generation,
+class Derived(Base):
+    flag: Small
+    word: Word
+    pair: Words
+    count: Count
+    number: Int
+    weights: Floats
+    marks: Ints
+    tallies: Counts
+    free: str
+    """Not annotated as a field: not saved."""
+
+
+def filled(record: type[State], slots: int, seed: int = 0) -> Any:
+    """Return a record with different values in all fields, that could be a policy's."""
+    rng = random.Random(seed)
+    state = record()
+    state.capacity = slots
+    for slot, arm in enumerate(rng.sample(range(N_ARMS), slots)):
+        admit(state, slot, arm)
+        state.pulls[slot] = rng.randrange(1, 100)
+        state.sums[slot] = state.pulls[slot] * rng.random()
+        state.in_flight[slot] = rng.randrange(5)
+        state.born[slot] = slot + 1
+    for name, kind in fields(record).items():
+        if name in fields(State):
+            continue
+        for place in range(slots if kind.per_slot else kind.length):
+            value: Any = rng.random() if kind.code == "d" else rng.randrange(slots + 1)
+            if kind.per_slot or kind.length > 1:
+                getattr(state, name)[place] = value
+            else:
+                setattr(state, name, value)
+    state.rewards = sum(state.pulls) + 7
+    state.clock = state.rewards + sum(state.in_flight) + 9
+    state.forgotten, state.refused = 3, 5
+    state.settled, state.key = rng.getrandbits(64), rng.getrandbits(64)
+    state.rng = [rng.getrandbits(64), rng.getrandbits(64) | 1]
+    state.pending = slots - 1
+    return state
+
+
+def values(state: State) -> dict[str, Any]:
+    return {name: getattr(state, name) for name in fields(type(state))}
+
+
+# From the declaration follow the object ...
+
+
+def test_fields_are_those_declared_the_base_class_s_first() -> None:
+    names = list(fields(Derived))
+    assert names[: len(fields(State))] == list(fields(State))
+    assert names[len(fields(State)) :] == [
+        "favourite", "level", "flag", "word", "pair", "count", "number", "weights", "marks",
+        "tallies",
+    ]  # fmt: skip
+    assert fields(Derived)["favourite"] == Kind("i", "<i4", is_slot=True)
+    assert fields(Derived)["weights"].per_slot
+
+
+def test_a_new_record_is_empty() -> None:
+    state = Derived()
+    assert (state.level, state.flag, state.pair, state.weights) == (0.0, 0, [0, 0], [])
+    assert isinstance(state.level, float)
+    assert (state.held, state.pending, state.arm) == (0, NO_SLOT, [])
+
+
+@every_record
+def test_a_typo_is_an_error(record: type[State]) -> None:
+    with pytest.raises(AttributeError):
+        record().clocks = 1  # type: ignore[attr-defined]
+    assert not hasattr(record(), "__dict__")
+
+
+def test_records_share_nothing() -> None:
+    first, second = Derived(), Derived()
+    admit(first, 0, 7)
+    first.pair[0] = 9
+    assert (second.arm, second.pair) == ([], [0, 0])
+
+
+@every_record
+def test_a_copy_is_equal_and_independent(record: type[State]) -> None:
+    state = filled(record, 3)
+    twin = state.copy()
+    assert (values(twin), twin.capacity) == (values(state), state.capacity)
+    before = twin.pack()
+    state.arm[0] += 1
+    state.rng[0] ^= 1
+    state.clock += 1
+    assert twin.pack() == before
+
+
+# ... the bytes ...
+
+
+@every_record
+@pytest.mark.parametrize("slots", [1, 2, 5])
+def test_what_is_packed_is_unpacked(record: type[State], slots: int) -> None:
+    state = filled(record, slots)
+    twin = record.unpack(state.pack(), slots, N_ARMS)
+    assert values(twin) == values(state)
+    assert twin.pack() == state.pack()
+    assert twin.capacity == slots
+
+
+def test_only_slots_in_use_are_packed() -> None:
+    state = filled(Derived, 4)
+    size = len(state.pack())
+    state.held = state.pending = 2
+    assert len(state.pack()) == size - 2 * slot_size(Derived)
+    state.pending = 1
+    twin = Derived.unpack(state.pack(), 4, N_ARMS)
+    assert twin.arm == state.arm[:2]
+
+
+def test_the_bytes_are_the_scalars_then_the_slots() -> None:
+    state = filled(State, 2)
+    head = struct.pack(
+        "<qqiiQQQQii", state.clock, state.rewards, 3, 5, state.settled, state.key, *state.rng, 2, 1
     )
-
-
-def test_an_admitted_arm_starts_with_fresh_statistics() -> None:
-    memory = holding(7)
-    assert len(memory) == 1
-    assert (memory.arms, memory.pulls, memory.sums) == ([7], [0], [0.0])
-
-
-def test_an_arm_beyond_the_capacity_is_refused_and_nothing_changes() -> None:
-    memory = holding(1, 2, capacity=2)
-    before = snapshot(memory)
-    with refused(MemoryFullError, RuntimeError, "2 arms", "arm 3"):
-        memory.admit(3)
-    assert snapshot(memory) == before
-
-
-def test_an_arm_gets_no_second_slot() -> None:
-    memory = holding(1, 2)
-    before = snapshot(memory)
-    with refused(MemoryFullError, RuntimeError, "arm 2"):
-        memory.admit(2)
-    assert snapshot(memory) == before
-
-
-def test_more_arms_than_slots_cannot_be_filled_in() -> None:
-    memory = ArmMemory(3)
-    with refused(MemoryFullError, RuntimeError, "3 arms"):
-        memory.refill(range(4))
-    assert len(memory) <= 3
-
-
-def test_a_pull_counts_for_the_arm_in_its_slot_only() -> None:
-    memory = holding(5, 6)
-    memory.record(1, 0.25)
-    memory.record(1, 0.5)
-    assert memory.pulls == [0, 2]
-    assert memory.sums == [0.0, 0.75]
-    assert memory.mean(1) == 0.375
-    assert math.isnan(memory.mean(0))
-
-
-def test_refilling_forgets_all_statistics_even_of_an_arm_that_stays() -> None:
-    memory = holding(1, 2)
-    memory.record(0, 1.0)
-    memory.refill([1, 3, 4])
-    assert memory.arms == [1, 3, 4]
-    assert memory.pulls == [0, 0, 0]
-    assert memory.sums == [0.0, 0.0, 0.0]
-
-
-@steady
-@given(st.lists(st.lists(st.integers(0, 9), unique=True, max_size=4), max_size=20))
-def test_no_two_stays_share_a_generation(fillings: list[list[int]]) -> None:
-    memory = ArmMemory(4)
-    generations: list[int] = []
-    for arms in fillings:
-        memory.refill(arms)
-        generations += memory.generations
-    assert generations == list(range(1, len(generations) + 1))
-
-
-def test_an_arm_is_found_by_its_index() -> None:
-    memory = holding(8, 3)
-    assert memory.slot_of(3) == 1
-    with refused(ForgottenArmError, LookupError, "arm 5"):
-        memory.slot_of(5)
-
-
-slots = st.lists(
-    st.tuples(st.integers(0, 2**63 - 1), st.integers(0, 2**40), st.floats(0, 1)),
-    max_size=8,
-    unique_by=lambda slot: slot[0],
-)
-
-
-@steady
-@given(slots, st.integers(0, 8))
-def test_bytes_restore_the_memory(filled: list[tuple[int, int, float]], spare: int) -> None:
-    memory = ArmMemory(len(filled) + spare)
-    for arm, pulls, mean in filled:
-        memory.admit(arm)
-        memory.pulls[-1] = pulls
-        memory.sums[-1] = mean * pulls
-    data = memory.pack()
-    restored = ArmMemory.unpack(data, memory.capacity, 2**63)
-    assert snapshot(restored) == snapshot(memory)
-    assert restored.pack() == data
-    assert len(data) == 12 + 8 * WORDS_PER_SLOT * len(filled)
-
-
-def test_slots_cut_or_lengthened_are_refused() -> None:
-    data = holding(1, 2).pack()
-    for size in range(len(data)):
-        with refused(StateError, ValueError, "saved slots"):
-            ArmMemory.unpack(data[:size], 4, 10)
-    with refused(StateError, ValueError, "saved slots"):
-        ArmMemory.unpack(data + b"\0", 4, 10)
-
-
-def slot_bytes(*slots: tuple[int, int, float, int], next_generation: int = 9) -> bytes:
-    return pack("<IQ", len(slots), next_generation) + b"".join(
-        pack("<QQdQ", *slot) for slot in slots
+    rows = b"".join(
+        struct.pack("<qqdiq", *row)
+        for row in zip(state.arm, state.pulls, state.sums, state.in_flight, state.born, strict=True)
     )
+    assert state.pack() == head + rows
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(slot_bytes((10, 1, 0.5, 1)), id="an arm that does not exist"),
-        pytest.param(slot_bytes((3, 1, 1.5, 1)), id="more reward than pulls"),
-        pytest.param(slot_bytes((3, 1, -0.5, 1)), id="less reward than none"),
-        pytest.param(slot_bytes((3, 1, math.nan, 1)), id="a sum that is no number"),
-        pytest.param(slot_bytes((3, 1, math.inf, 1)), id="an infinite sum"),
-        pytest.param(slot_bytes((3, 1, 0.5, 9)), id="a generation to come"),
-        pytest.param(slot_bytes((3, 1, 0.5, 1), (3, 1, 0.5, 2)), id="an arm twice"),
-        pytest.param(
-            slot_bytes((1, 0, 0.0, 1), (2, 0, 0.0, 2), (3, 0, 0.0, 3)), id="more arms than slots"
-        ),
-    ],
-)
-def test_slots_that_cannot_be_are_refused(data: bytes) -> None:
+# ... and the NumPy dtype.
+
+
+@every_record
+@pytest.mark.parametrize("slots", [1, 2, 7])
+def test_packed_bytes_are_those_of_a_numpy_record(record: type[State], slots: int) -> None:
+    state = filled(record, slots)
+    row = np.zeros((), dtype=np.dtype(record.layout(slots)))
+    for name, kind in fields(record).items():
+        (row["slots"] if kind.per_slot else row)[name] = getattr(state, name)
+    assert row.tobytes() == state.pack()
+    assert row.dtype.itemsize == len(state.pack())
+
+
+@every_record
+def test_a_numpy_record_read_from_packed_bytes_has_the_same_fields(record: type[State]) -> None:
+    state = filled(record, 3)
+    row = np.frombuffer(state.pack(), dtype=np.dtype(record.layout(3)))[0]
+    for name, kind in fields(record).items():
+        found = (row["slots"] if kind.per_slot else row)[name].tolist()
+        assert found == getattr(state, name), name
+
+
+def test_a_policy_s_own_bytes_end_with_its_record() -> None:
+    policy = handful.UCBM(arms=9, memory=3, seed=1)
+    blob = policy.to_bytes()
+    assert blob[:-4].endswith(policy._state.pack())
+
+
+# What no policy could have left behind is refused.
+
+FORGED: list[tuple[str, Any]] = [
+    ("clock", -1),
+    ("clock", 2**53 + 1),
+    ("rewards", -1),
+    ("rewards", 10**9),
+    ("forgotten", -1),
+    ("refused", -1),
+    ("held", -1),
+    ("pending", -2),
+    ("pending", 3),
+    ("favourite", -1),
+    ("favourite", 4),
+    ("level", math.nan),
+    ("number", 2**62 + 1),
+    ("number", -(2**62) - 1),
+]
+FORGED_SLOTS: list[tuple[str, Any]] = [
+    ("arm", -1),
+    ("arm", N_ARMS),
+    ("pulls", -1),
+    ("pulls", 10**9),
+    ("sums", -0.5),
+    ("sums", 101.0),
+    ("sums", math.nan),
+    ("in_flight", -1),
+    ("in_flight", 10**6),
+    ("born", 0),
+    ("born", 10**6),
+    ("weights", math.nan),
+    ("marks", 2**62 + 1),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), FORGED)
+def test_a_forged_value_is_refused(name: str, value: Any) -> None:
+    state = filled(Derived, 3)
+    Derived.unpack(state.pack(), 3, N_ARMS)
+    setattr(state, name, value)
+    packed = State.pack(state) if name != "held" else _with_held(state, value)
     with refused(StateError, ValueError):
-        ArmMemory.unpack(data, 2, 10)
+        Derived.unpack(packed, 3, N_ARMS)
 
 
-@pytest.mark.parametrize("memory", [2, 3, 50, 2**32 - 1])
-def test_a_memory_of_two_arms_or_more_is_allowed(memory: int) -> None:
-    assert check_memory(memory) == memory
+def _with_held(state: Any, held: int) -> bytes:
+    state.held = 3
+    data = bytearray(state.pack())
+    struct.pack_into("<i", data, struct.calcsize("<qqiiQQQQ"), held)
+    return bytes(data)
 
 
-@pytest.mark.parametrize("memory", [1, 0, -1, -(10**30)])
-def test_a_memory_of_fewer_than_two_arms_is_refused(memory: int) -> None:
-    with refused(SettingError, ValueError, f"memory={memory} ", "memory >= 2"):
-        check_memory(memory)
+@pytest.mark.parametrize(("name", "value"), FORGED_SLOTS)
+@pytest.mark.parametrize("slot", [0, 2])
+def test_a_forged_slot_is_refused(name: str, value: Any, slot: int) -> None:
+    state = filled(Derived, 3)
+    getattr(state, name)[slot] = value
+    with refused(StateError, ValueError):
+        Derived.unpack(state.pack(), 3, N_ARMS)
 
 
-@pytest.mark.parametrize("memory", [True, False, 2.0, 2.5, math.nan, "2", [2], 2j])
-def test_a_memory_that_is_not_a_whole_number_is_refused(memory: Any) -> None:
-    with refused(SettingError, ValueError, f"memory={memory!r} ", "not an integer"):
-        check_memory(memory)
+def test_an_arm_that_is_held_twice_is_refused() -> None:
+    state = filled(State, 3)
+    state.arm[2] = state.arm[0]
+    with refused(StateError, ValueError, "twice"):
+        State.unpack(state.pack(), 3, N_ARMS)
 
 
-@pytest.mark.parametrize("memory", [2**32, 10**30])
-def test_a_memory_that_its_bytes_could_not_count_is_refused(memory: int) -> None:
-    with refused(SettingError, ValueError, f"memory={memory} "):
-        check_memory(memory)
+def test_a_generator_with_an_even_step_is_refused() -> None:
+    state = filled(State, 3)
+    state.rng[1] ^= 1
+    with refused(StateError, ValueError, "counters"):
+        State.unpack(state.pack(), 3, N_ARMS)
 
 
-def test_a_memory_that_was_not_given_is_asked_for() -> None:
-    with refused(SettingError, ValueError, "memory is missing", "give memory=M"):
-        check_memory(None)
+def test_more_slots_than_the_memory_are_refused() -> None:
+    with refused(StateError, ValueError, "memory size"):
+        State.unpack(filled(State, 3).pack(), 2, N_ARMS)
+
+
+@pytest.mark.parametrize("size", [0, 1, 60, 71, 100])
+def test_bytes_that_end_too_early_or_too_late_are_refused(size: int) -> None:
+    packed = filled(State, 3).pack()
+    with refused(StateError, ValueError):
+        State.unpack(packed[:size], 3, N_ARMS)
+    with refused(StateError, ValueError):
+        State.unpack(packed + bytes(size + 1), 3, N_ARMS)
+
+
+@given(st.binary(max_size=250))
+def test_any_bytes_are_refused_or_a_record(data: bytes) -> None:
+    try:
+        state = State.unpack(data, 3, N_ARMS)
+    except StateError:
+        return
+    assert state.pack() == data
+
+
+# Counters have limits.
+
+
+def test_counters_of_lost_rewards_stop_at_their_limit_when_saved() -> None:
+    state = filled(State, 2)
+    state.forgotten = state.refused = 2**31
+    state.in_flight[0] = 2**33
+    state.clock += 2**34
+    twin = State.unpack(state.pack(), 2, N_ARMS)
+    assert twin.forgotten == twin.refused == twin.in_flight[0] == MOST_COUNT
+    assert state.forgotten == 2**31
+
+
+def test_a_value_that_its_type_cannot_hold_is_an_error_that_names_it() -> None:
+    state = filled(Derived, 2)
+    state.flag = 300
+    with refused(StateError, ValueError, "flag=300", "Derived", "Int"):
+        state.pack()
+
+
+# What policies do with slots.
+
+
+def test_a_stay_begins_with_fresh_statistics_and_the_next_decision() -> None:
+    state = filled(State, 2)
+    admit(state, 1, 77)
+    assert (state.arm[1], state.pulls[1], state.sums[1], state.in_flight[1]) == (77, 0, 0.0, 0)
+    assert state.born[1] == state.clock + 1
+    assert state.held == 2
+
+
+def test_memory_beyond_the_bound_is_refused() -> None:
+    state = State()
+    state.capacity = 2
+    admit(state, 0, 5)
+    admit(state, 1, 6)
+    with refused(MemoryFullError, RuntimeError, "at most 2"):
+        admit(state, 2, 7)
+    with refused(MemoryFullError, RuntimeError, "at most 2"):
+        grow(state, 3)
+    assert (state.arm, state.held) == ([5, 6], 2)
+
+
+def test_rewards_are_credited_and_arms_are_found() -> None:
+    state = State()
+    for slot, arm in enumerate((5, 6, 7)):
+        admit(state, slot, arm)
+    for slot, value in ((1, 0.25), (1, 0.5), (2, 1.0), (2, 0.0)):
+        credit(state, slot, value)
+    assert (state.pulls, state.sums) == ([0, 2, 2], [0.0, 0.75, 1.0])
+    assert most_pulled(state) == 1
+    assert (slot_of(state, 7), slot_of(state, 8)) == (2, -1)
+    state.held = 2
+    assert slot_of(state, 7) == -1
