@@ -46,7 +46,7 @@ def test_a_policy_still_saves_the_same_fields(name: str) -> None:
     path = write.FOLDER / f"format-{VERSION}" / f"{name}.bin"
     golden = handful.from_bytes(path.read_bytes(), arms=Make(type(policy)).arms)
     assert len(policy.to_bytes()) == path.stat().st_size
-    for field in fields(policy.State):
+    for field in fields(type(policy._state)):
         # Logarithms differ in their last bit between systems.
         found, wanted = getattr(policy._state, field), getattr(golden._state, field)
         assert found == pytest.approx(wanted, rel=1e-9), field
