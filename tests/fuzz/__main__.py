@@ -1,20 +1,20 @@
 """Search for forged states that break a policy: `python -m tests.fuzz [seconds]`.
 
-With atheris (`pip install atheris`) the search is guided by coverage; without it, Hypothesis makes
-the examples and stores what it learned in `.hypothesis/fuzz`. Either way the search starts from
+With atheris (`pip install -e '.[fuzz]'`) the search is guided by coverage; without it, Hypothesis
+makes the examples. What either has learned is stored in `.hypothesis/fuzz`. The search starts with
 `tests/fuzz/corpus`, and what fails is written there, so that the normal suite replays it from then
 on. Without a number of seconds it runs for a minute.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 import time
 from hashlib import blake2b
 from pathlib import Path
-
-from tests.fuzz.forge import one_input
+from typing import Any
 
 CORPUS = Path(__file__).parent / "corpus"
 DATABASE = Path(".hypothesis/fuzz")
@@ -22,15 +22,14 @@ DATABASE = Path(".hypothesis/fuzz")
 
 def by_coverage(seconds: int) -> None:
     """Let atheris look for new branches, and store the inputs that reach them."""
-    import atheris
-
-    # The coverage of what was imported before; atheris sees no module that it has not instrumented.
-    atheris.instrument_all()
-    prefix = f"-artifact_prefix={CORPUS}/failed-"
-    atheris.Setup(
-        [sys.argv[0], f"-max_total_time={seconds}", "-max_len=64", "-timeout=60", prefix, CORPUS],
-        one_input,
-    )
+    atheris: Any = importlib.import_module("atheris")
+    with atheris.instrument_imports(include=["handful"]):
+        from tests.fuzz.forge import one_input
+    found = DATABASE / "inputs"
+    found.mkdir(parents=True, exist_ok=True)
+    limits = [f"-max_total_time={seconds}", "-max_len=64", "-timeout=60"]
+    folders = [f"-artifact_prefix={CORPUS}/failed-", str(found), str(CORPUS)]
+    atheris.Setup([sys.argv[0], *limits, *folders], one_input)
     atheris.Fuzz()
 
 
@@ -40,6 +39,10 @@ def by_hypothesis(seconds: int) -> None:
     from hypothesis import strategies as st
     from hypothesis.database import DirectoryBasedExampleDatabase
 
+    from tests.fuzz.forge import one_input
+
+    for path in sorted(CORPUS.iterdir()):
+        one_input(path.read_bytes())
     last = b""
 
     @settings(
@@ -62,7 +65,7 @@ def by_hypothesis(seconds: int) -> None:
         try:
             search()
         except Exception:
-            path = CORPUS / f"failed-{blake2b(last, digest_size=6).hexdigest()}.bin"
+            path = CORPUS / f"failed-{blake2b(last, digest_size=6).hexdigest()}"
             path.write_bytes(last)
             print(f"the shortest input that fails is in {path}")
             raise
@@ -71,10 +74,8 @@ def by_hypothesis(seconds: int) -> None:
 
 
 def main() -> None:
-    """Replay the corpus, then search."""
+    """Search by the better of the two ways that is installed."""
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    for path in sorted(CORPUS.glob("*.bin")):
-        one_input(path.read_bytes())
     guided = importlib.util.find_spec("atheris") is not None
     (by_coverage if guided else by_hypothesis)(seconds)
 

@@ -11,7 +11,7 @@ import signal
 import struct
 from binascii import crc32
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -66,7 +66,7 @@ def places_of(policy: Policy) -> Iterator[Place]:
     layout = [("fingerprint", "Q"), ("arms", "Q"), ("memory", "I"), ("rescaled", "B")]
     layout += [("lo", "d"), ("hi", "d")] if policy._rescale else []
     layout += [(f"setting {key}", "d") for key in policy._values]
-    kinds = fields(policy.State).items()
+    kinds = fields(type(policy._state)).items()
     layout += [(n, kind.code) for n, kind in kinds if not kind.per_slot for _ in range(kind.length)]
     for slot in range(policy._state.held):
         layout += [(f"{n}[{slot}]", kind.code) for n, kind in kinds if kind.per_slot]
@@ -118,10 +118,8 @@ def try_out(blob: bytes, make: Make) -> bool:
         except StateError:
             return False
         policy.reveal(mean_of)
-        try:
+        with suppress(HandfulError):
             use(policy)
-        except HandfulError:
-            pass
     return True
 
 
@@ -221,7 +219,9 @@ def reconciled(blob: bytes, places: tuple[Place, ...], held: int, flags: int) ->
     flying = [value_at(blob, at[f"in_flight[{slot}]"]) for slot in range(held)]
     total = max(0, sum(pulls))
     rewards = total if flags & 4 else max(total, 2**40)
-    clock = rewards + max(0, sum(flying)) + 1 if flags & 8 else max(rewards + sum(flying) + 1, 2**50)
+    clock = (
+        rewards + max(0, sum(flying)) + 1 if flags & 8 else max(rewards + sum(flying) + 1, 2**50)
+    )
     wanted: dict[str, Any] = {"rewards": rewards, "clock": clock}
     if "done" in at and flags & 16:
         wanted["done"] = total
