@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.errors import NewerStateError, StateError
 from handful.core.envelope import MAGIC, VERSION, Reader, seal, unseal
+from handful.errors import NewerStateError, StateError
 from tests.helpers import refused
 
 steady = settings(derandomize=True, deadline=None)
