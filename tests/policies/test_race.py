@@ -188,6 +188,11 @@ CASES = [(8, 1.0, 2), (30, 1.0, 3), (4, 0.6, 2), (200, 0.4, 7), (3000, 0.4, 3)]
 """Settings of the test above."""
 
 
+def _by_arm(flip: Callable[[int], float]) -> Callable[[int, int], float]:
+    """A tape whose rewards depend on the arm alone."""
+    return lambda t, arm: flip(arm)
+
+
 @pytest.mark.parametrize("constant", Constants._fields)
 def test_its_definition_would_catch_a_change_of_any_constant(constant: str) -> None:
     class Changed(Race):
@@ -200,7 +205,7 @@ def test_its_definition_would_catch_a_change_of_any_constant(constant: str) -> N
         for cls in (Race, Changed):
             flip = coins(means, 0, whole=False)
             pulls = max(2000, min(40 * K, 60_000))
-            made.append(choices_on(cls(K, M, seed=0), pulls, lambda t, arm, flip=flip: flip(arm)))
+            made.append(choices_on(cls(K, M, seed=0), pulls, _by_arm(flip)))
         return made[0] != made[1]
 
     assert any(differs(*case) for case in CASES)

@@ -144,4 +144,4 @@ def test_one_may_write_a_rule_of_ones_own() -> None:
 )
 def test_a_rule_with_too_little_or_too_much_is_refused(parts: dict[str, object], said: str) -> None:
     with pytest.raises(SettingError, match=said):
-        Rule("mine", **parts)  # type: ignore[arg-type]
+        Rule("mine", **parts)

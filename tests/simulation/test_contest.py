@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy import stats
 
 from handful.core.rng import stream, uniform
 from handful.simulation.kernels import contest, thompson, world  # noqa: F401  (rng in kernels)
+from handful.simulation.kernels.arrays import Floats, Ints
 from handful.simulation.kernels.jit import family, kernel, use
 from tests.posteriors import Record, python_choices, random_record, win_probabilities, wins_fit
 
@@ -23,9 +23,7 @@ SQUEEZED = 0.0
 
 
 @use
-def prepare(
-    n: Sequence[int], s: Sequence[float], m: int, depth: float, tails: MutableSequence[float]
-) -> tuple[int, float, float]:
+def prepare(n: Ints, s: Floats, m: int, depth: float, tails: Floats) -> tuple[int, float, float]:
     """The leader, a level q so many deviations below its mean, and prod (1 - G_i)."""
     if depth == SQUEEZED:
         leader, q, _, _ = thompson.set_level(n, s, m, tails)

@@ -184,7 +184,8 @@ def test_a_looked_up_sub_phase_is_what_the_policy_does(policy: type[UCBM | MOSSM
             second = pulled[t] != pulled[0]
             online.update(pulled[t], sequence >> 2 * (block.PULLS - 1 - t) + (not second) & 1)
         count = block.PULLS - pulled.count(pulled[0])
-        found = lookup.pulls_of_second(as_word(sequence), growths, widths)
+        tables: Any = (growths, widths)
+        found = lookup.pulls_of_second(as_word(sequence), *tables)
         assert found == count, bin(sequence)
 
 

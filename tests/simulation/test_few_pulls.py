@@ -45,7 +45,7 @@ def records() -> list[tuple[int, int, int, int]]:
 
 def test_the_probability_of_the_second_arm_for_every_record() -> None:
     assert len(records()) == 330
-    assert (few_pulls.chance_table() > 0).sum() == 330
+    assert (np.asarray(few_pulls.chance_table()) > 0).sum() == 330
     for f0, s0, f1, s1 in records():
         exact = exact_probability(1 + s1, 1 + f1, 1 + s0, 1 + f0)
         stored = few_pulls.chance_table()[f0 + 8 * s0 + 64 * f1 + 512 * s1]
@@ -93,9 +93,10 @@ def short_duels(mu0: float, mu1: float, wrong: float = 1.0) -> list[int]:
     room.memory.mus[:WIDTH] = mu0
     room.memory.mus[WIDTH:] = mu1
     counts = np.zeros(PULLS + 1, dtype=np.int64)
-    probabilities = wrong * few_pulls.chance_table()
+    probabilities = wrong * np.asarray(few_pulls.chance_table())
     quick_duels(20_000, room.memory, luck, room.scratch, probabilities, counts)
-    assert (room.memory.n[:WIDTH] + room.memory.n[WIDTH:] == PULLS).all()
+    pulls = np.asarray(room.memory.n)
+    assert (pulls[:WIDTH] + pulls[WIDTH:] == PULLS).all()
     return [int(count) for count in counts]
 
 
@@ -114,7 +115,7 @@ def test_probabilities_that_are_one_percent_off_would_be_seen() -> None:
 
 
 def edges_of(n: int, s: int) -> np.ndarray[Any, Any]:
-    rows = few_pulls.cell_table().reshape(-1, CELLS + 1)
+    rows = np.asarray(few_pulls.cell_table()).reshape(-1, CELLS + 1)
     edges: np.ndarray[Any, Any] = rows[n * (n + 1) // 2 + s]
     return edges
 
@@ -133,7 +134,7 @@ SHAPES = [(0, 0), (1, 0), (1, 1), (6, 2), (40, 0), (40, 40), (60, 30), (95, 1), 
 def test_draws_within_cells_are_draws_of_the_posterior(n: int, s: int) -> None:
     distribution = stats.beta(1 + s, 1 + n - s)
     edges = edges_of(n, s)
-    state = stream("within", n, s)
+    state: Any = stream("within", n, s)
     for cell in (0, 1, CELLS // 2, CELLS - 2, CELLS - 1):
         low, high = edges[cell], edges[cell + 1]
         sample = [few_pulls.draw_within(n, float(s), low, high, state) for _ in range(2000)]
@@ -217,7 +218,7 @@ def played(mus: list[float], until: int, plays: int) -> np.ndarray[Any, Any]:
     """Pulls and successes of each arm after so many pulls, and the number of those, by cells."""
     m = len(mus)
     room, luck = room_for(m, 1, until)
-    room.memory.mus[:] = mus
+    np.asarray(room.memory.mus)[:] = mus
     out = np.zeros((plays, 2 * m + 1))
     rows, cells = room.scratch.slots, few_pulls.cell_table()
     quick_play(plays, until, m, room.memory, luck, rows, cells, out)
@@ -258,7 +259,7 @@ def test_the_same_in_python() -> None:
 
 def test_cells_of_other_records_would_be_seen() -> None:
     n, s = np.tril_indices(LONGEST + 1)
-    of_one_failure_more = posteriors.quantiles(n + 1, s, CELLS).ravel()
+    of_one_failure_more = posteriors.quantiles((n + 1).astype(np.float64), s.astype(np.float64), CELLS).ravel()
     assert not wins_fit(
         picked(CLOSE, 10_000, count_picks, of_one_failure_more), win_probabilities(*CLOSE)
     )

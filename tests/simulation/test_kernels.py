@@ -17,12 +17,10 @@ from handful.core.rng import State, stream
 from handful.core.shuffle import Shuffle, backward, forward
 from handful.instances import Instance, distributions, instance, means
 from handful.simulation import reference
+from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.exact import plus, times
 from handful.simulation.kernels.jit import kernel
 from handful.simulation.kernels.world import (
-    Floats,
-    Ints,
-    Words,
     World,
     any_reward,
     bernoulli_reward,
@@ -175,10 +173,10 @@ def test_compiled_shuffles_are_the_plain_ones(K: int) -> None:
 def meet_all(world: World, arms: Ints, state: Any, out: Floats) -> None:
     for i in range(len(arms)):
         mean = means.mean_of(world.kind, arms[i], world.n_arms, world.a, world.top, world.listed)
-        centre = distributions.centre_of(world.law, mean, world.spread)
+        centre = distributions.centre_of(world.distribution, mean, world.spread)
         out[i, 0] = mean
         out[i, 1] = centre
-        out[i, 2] = distributions.draw(world.law, mean, centre, world.spread, state)
+        out[i, 2] = distributions.draw(world.distribution, mean, centre, world.spread, state)
 
 
 def some_arms(world: Instance, count: int) -> list[int]:
@@ -225,9 +223,11 @@ def check_world(world: Instance, count: int) -> None:
 def play_tape(world: World, arms: Ints, tape: Words, state: Words, out: Floats) -> None:
     for t in range(len(arms)):
         mean = means.mean_of(world.kind, arms[t], world.n_arms, world.a, world.top, world.listed)
-        centre = distributions.centre_of(world.law, mean, world.spread)
+        centre = distributions.centre_of(world.distribution, mean, world.spread)
         key = tape[0]
-        out[t, 0] = any_reward(world.law, arms[t], mean, centre, world.spread, True, key, t, state)
+        out[t, 0] = any_reward(
+            world.distribution, arms[t], mean, centre, world.spread, True, key, t, state
+        )
         out[t, 1] = tape_uniform(key, t, arms[t])
         out[t, 2] = bernoulli_reward(0, arms[t], mean, 0.0, 0.0, True, key, t, state)
 

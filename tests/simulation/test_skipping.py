@@ -211,7 +211,7 @@ def test_an_arm_that_is_not_watched_can_have_the_highest_mean() -> None:
         kin = f"own_state_{skipping}"
         run = monotone.segment(scores_of(IMED, kin), kin, build)
         leads = kernel(run, kin)
-        room = space(20, 1)
+        room: Any = space(20, 1)
         memory = room.memory
         room.rewards[:] = stream("state", int(skipping))
         luck = Luck(room.choices, room.rewards, room.tape, False, 0, 0.0)

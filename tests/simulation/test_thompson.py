@@ -95,7 +95,8 @@ def test_the_probability_that_is_stored_is_the_probability(
     mu0: float, mu1: float, pulls: int
 ) -> None:
     room, luck = new_duel(mu0, mu1, pulls)
-    memory, scratch = room.memory, room.scratch
+    memory: Any = room.memory
+    scratch = room.scratch
     t = 0
     seen = []
     while t < pulls:
@@ -147,7 +148,7 @@ quick_count = kernel(count_picks, family("test", "picks", count_picks))
 def picked(record: Record, picks: int, count: Any) -> list[int]:
     pulls, sums = record
     m = len(pulls)
-    room = space(m, 1)
+    room: Any = space(m, 1)
     room.memory.mus[:] = 0.5
     room.choices[:] = stream("picks", m, sum(pulls))
     room.rewards[:] = stream("rewards", m)

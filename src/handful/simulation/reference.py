@@ -12,7 +12,7 @@ from signal import SIG_IGN, SIGINT, signal
 import numpy as np
 
 from handful.core.reservoir import Reservoir
-from handful.core.rng import GOLDEN, State, tape_word
+from handful.core.rng import GOLDEN, tape_word
 from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
 from handful.simulation.outcome import Outcome, Stays
@@ -94,7 +94,7 @@ def _own_index(index: int) -> int:
     return index
 
 
-def _tape_state(key: int, t: int, arm: int) -> State:
+def _tape_state(key: int, t: int, arm: int) -> list[int]:
     return [tape_word(key, t, arm), GOLDEN]
 
 

@@ -8,7 +8,7 @@ follows from (seed, r) alone, so all policies get the same rewards for the same 
 
 from __future__ import annotations
 
-from handful.core.rng import State, stream, words
+from handful.core.rng import stream, words
 
 
 def policy_seed(seed: int, cell: str, run: int) -> int:
@@ -16,7 +16,7 @@ def policy_seed(seed: int, cell: str, run: int) -> int:
     return words("run", seed, cell, run, count=1)[0]
 
 
-def reward_stream(seed: int, cell: str, run: int) -> State:
+def reward_stream(seed: int, cell: str, run: int) -> list[int]:
     """The generator of a run's rewards when they do not come from a tape."""
     return stream("rewards", seed, cell, run)
 
