@@ -68,7 +68,7 @@ def test_a_reward_for_another_arm_is_taken_in() -> None:
 
 
 def test_the_skipping_engine_says_that_it_cannot() -> None:
-    with refused(SettingError, ValueError, "cannot run ucb-air", "every pull"):
+    with refused(SettingError, ValueError, "cannot run ucb-air", "does not say when it is calm"):
         handful.simulate("ucb-air", "I1", horizon=100, runs=1, engine="skip")
 
 

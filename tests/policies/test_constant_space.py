@@ -192,7 +192,7 @@ def test_a_slot_that_the_memory_does_not_have_is_refused(field: str, slot: int) 
     drive(policy, 60, random.Random(1))
     handful.from_bytes(policy.to_bytes(), arms=9)
     setattr(policy._state, field, slot)
-    with refused(StateError, ValueError, "slot" if field == "hand" or slot != 4 else "memory"):
+    with refused(StateError, ValueError, "saved policy has", "slot"):
         handful.from_bytes(policy.to_bytes(), arms=9)
 
 
@@ -208,7 +208,7 @@ def test_a_number_of_the_scan_that_cannot_be_is_refused(field: str, value: float
 
 def test_any_number_of_arms_takes_the_same_memory() -> None:
     sizes = set()
-    for K in (1, 9, 10**12, 2**62 - 1):
+    for K in (4, 9, 10**12, 2**62 - 1):
         policy = ConstantSpace(K, seed=1)
         drive(policy, 300, random.Random(1))
         sizes.add(policy.memory_words)

@@ -69,22 +69,33 @@ def test_a_rule_that_looks_at_true_means_is_refused_outside_of_a_simulation() ->
         with refused(SettingError, ValueError, "sqrt-run-tabulated", "true means", "simulat"):
             policy.select()
         with refused(SettingError, ValueError, "true means"):
-            policy.update(0, 1.0)
+            policy.decide()
     assert policy.recommend() == 0
     assert "0 decisions, 0 rewards" in repr(policy)
+    # A reward of the only arm that it has met is counted; it can meet no other.
+    for reward in (1.0, 0.0, 0.0):
+        policy.update(0, reward)
+        with untouched(policy), refused(SettingError, ValueError, "true means"):
+            policy.select()
+    assert policy.arms_in_memory == [0]
 
 
-def test_what_was_revealed_is_copied_but_not_saved() -> None:
+def test_what_was_revealed_is_copied_but_saved_for_the_arms_in_memory_only() -> None:
     policy = made("sqrt-run-tabulated")
     policy.update(policy.select(), 0.0)
     blob = policy.to_bytes()
     assert copy.copy(policy).select() == policy.clone().select() == policy.select()
     other = handful.from_bytes(blob, arms=lambda i: i)
-    with refused(SettingError, ValueError, "true means"):
+    with untouched(other), refused(SettingError, ValueError, "true means"):
         other.select()
     selected = handful.from_bytes(policy.to_bytes(), arms=lambda i: i)
+    assert selected._state.true_mean == [mean_of(0), mean_of(1)]  # type: ignore[attr-defined]
+    arm = selected.select()
+    for each in (policy, selected):
+        each.update(arm, 0.0)
+    assert selected.to_bytes() == policy.to_bytes()
     with untouched(selected), refused(SettingError, ValueError, "true means"):
-        selected.update(selected.select(), 0.0)
+        selected.select()
 
 
 def test_others_can_be_given_the_means_and_do_not_look() -> None:
