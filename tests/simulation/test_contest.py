@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -98,8 +98,9 @@ def test_plain_draws_choose_with_the_same_probabilities() -> None:
 def test_a_rival_whose_tail_is_too_small_for_a_double_can_still_win() -> None:
     # Far below q there is nothing of it, but the leader may draw lower still.
     record: Record = ([7, 100_000], [7.0, 50_000.0])
-    tails = [0.0, 0.0]
-    prepare(*record, 2, 2.0, tails)
+    tails: Any = [0.0, 0.0]
+    pulls, sums = record
+    prepare(cast(Any, pulls), cast(Any, sums), 2, 2.0, tails)
     assert tails == [0.0, 0.0]
     probabilities = win_probabilities(*record)
     assert 0.001 < probabilities[1] < 0.1
