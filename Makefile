@@ -13,7 +13,7 @@ PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
 FAST := not long and not compiles and not browser and not slow
 SOURCES := src tests benchmarks stubs
 
-.PHONY: help test test-fast test-long test-lowest coverage lint lint-workflows paper figures bench bench-online dist \
+.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-workflows paper figures bench bench-online dist \
 	browser hooks clean
 
 help: ## list the targets (this text)
@@ -89,6 +89,9 @@ coverage: $(VENV)/.dev browser ## lines and branches that the tests reach: htmlc
 
 bench: $(VENV)/.sim ## the time of a pull beside textbook loops and other packages: bench/
 	$(BIN)/handful bench textbook growth peers
+
+fuzz: $(VENV)/.dev ## look for forged states that break a policy; SECONDS=600 for longer
+	$(BIN)/python -m tests.fuzz $(or $(SECONDS),60)
 
 bench-online: $(VENV)/.sim ## the time of a decision and its reward beside river's, online
 	@$(BIN)/python -m benchmarks.online
