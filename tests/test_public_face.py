@@ -21,18 +21,20 @@ PUBLIC = [
     "QUCBM",
     "TSM",
     "UCBM",
-    "BonusRule",
     "Comparison",
+    "Decision",
     "FiniteArms",
     "HandfulError",
-    "IndexRule",
-    "LeaderRule",
+    "Moment",
     "PhasedPolicy",
     "Policy",
     "PooledPolicy",
     "Race",
+    "Receipt",
     "Reservoir",
     "Result",
+    "Rule",
+    "State",
     "__version__",
     "compare",
     "from_bytes",
@@ -103,12 +105,14 @@ def test_the_whole_online_path_works_where_no_package_is_installed() -> None:
         "for name, cls in handful.POLICIES.items():\n"
         "    arms = str if cls.endless else ['a', 'b', 'c'][: cls.own_arms]\n"
         "    memory = None if cls.own_memory or cls.unbounded else 2\n"
-        "    told = {'horizon': 99} if 'horizon' in cls.settings else {}\n"
-        "    p = handful.policy(name, arms=arms, memory=memory, seed=1, **told)\n"
-        "    if hasattr(p, 'reveal'): p.reveal(lambda arm: 0.5)\n"
+        "    plan = {'horizon': 99} if 'horizon' in cls.settings else {}\n"
+        "    p = handful.policy(name, arms=arms, memory=memory, seed=1, **plan)\n"
+        "    p.reveal(lambda arm: 0.5)\n"
         "    for _ in range(50): p.update(p.select(), 0.5)\n"
+        "    open = [p.decide().ticket for _ in range(9)]\n"
+        "    for ticket in reversed(open): p.reward(ticket, 0.5)\n"
         "    p = handful.from_bytes(p.clone().to_bytes(), arms=arms)\n"
-        "    p.recommend(), repr(p), p._repr_html_(), p.reset()\n"
+        "    p.recommend(), repr(p), p._repr_html_(), p.stats().to_dicts(), p.reset()\n"
         "    print(name)"
     )
     assert python(code, "-S") == list(handful.POLICIES)

@@ -20,6 +20,7 @@ from handful.errors import ExhaustedError, OtherArmsError, SettingError, StateEr
 from handful.policies import POLICIES, Policy, PooledPolicy
 from handful.policies.schedule import first_horizon, rounds
 from tests.helpers import drive, refused, untouched
+from tests.policies.checked import saved_size
 
 POOLED = [
     name for name, cls in POLICIES.items() if issubclass(cls, PooledPolicy) and not cls.unbounded
@@ -41,9 +42,12 @@ def prompts() -> Iterator[str]:
 def made(name: str, memory: int = 3, seed: int = 5, **settings: Any) -> Policy:
     cls = POLICIES[name]
     arms: Any = prompt if cls.endless or cls.any_arms else 12
-    if not cls.takes_memory():
-        return handful.policy(name, arms, seed=seed, **settings)
-    return handful.policy(name, arms, memory, seed=seed, **settings)
+    return handful.policy(name, arms, bound(name, memory), seed=seed, **settings)
+
+
+def bound(name: str, memory: int = 3) -> int | None:
+    """The memory, for policies that take one."""
+    return memory if POLICIES[name].takes_memory() else None
 
 
 def test_rounds_have_the_sizes_that_the_paper_s_formulas_give() -> None:
@@ -76,7 +80,7 @@ def test_the_memory_bound_holds_and_the_pool_grows(name: str, memory: int, seed:
         assert {int(label[7:]) for label in policy.arms_in_memory} <= set(range(now.arms))
         policy.update(arm, rewards.random())
     assert policy.pulls == 1500
-    assert len(policy.to_bytes()) <= 168 + 36 * memory
+    assert len(policy.to_bytes()) == saved_size(policy)
 
 
 @pytest.mark.parametrize("name", POOLED)
@@ -122,8 +126,7 @@ def test_copies_and_pickles_are_clones(name: str) -> None:
 @pytest.mark.parametrize("name", [*POOLED, *GROWING, *ANY])
 def test_an_iterator_and_a_function_of_the_same_labels_make_the_same_choices(name: str) -> None:
     by_index = made(name, seed=4)
-    memory = 3 if POLICIES[name].takes_memory() else None
-    in_order = handful.policy(name, prompts(), memory, seed=4)
+    in_order = handful.policy(name, prompts(), bound(name), seed=4)
     drawn = drive(in_order, 700, random.Random(1))
     assert drawn == drive(by_index, 700, random.Random(1))
 
@@ -210,11 +213,26 @@ def test_they_find_the_best_arm() -> None:
         assert policy.recommend() == 4
 
 
-def test_a_state_of_a_round_that_cannot_be_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"round": 0}, "round 0"),
+        ({"round": 100}, "round 100"),
+        ({"carried": 6}, "carries an arm"),
+        ({"carried": -2}, "carries an arm"),
+        ({"round_done": -1}, "too soon"),
+        ({"round_done": 61}, "round"),
+    ],
+)
+def test_a_place_in_the_rounds_that_cannot_be_is_refused(
+    change: dict[str, int], said: str
+) -> None:
     policy = handful.QTSM(prompt, 2, seed=1)
-    state: Any = policy._state
-    state.round = 100
-    with refused(StateError, ValueError, "round 100"):
+    drive(policy, 60, random.Random(1))
+    handful.from_bytes(policy.to_bytes(), arms=prompt)
+    for field, value in change.items():
+        setattr(policy._state, field, value)
+    with refused(StateError, ValueError, "saved", said):
         handful.from_bytes(policy.to_bytes(), arms=prompt)
 
 
@@ -236,9 +254,14 @@ def test_a_policy_whose_iterator_ended_can_still_be_shown() -> None:
 
     with pytest.raises(ExhaustedError, match="to_bytes"):
         use_up()
-    assert "QUCBM(arms=endless, memory=2" in repr(policy)
+    rows = repr(policy).splitlines()[2:-1]
+    assert [row.split("'")[1] for row in rows] == policy.arms_in_memory
+    assert set(policy.arms_in_memory) <= set("abcdefgh")
     assert policy.recommend() in "abcdefgh"
-    assert policy.to_bytes()
+    longer = handful.from_bytes(policy.to_bytes(), arms=iter("abcdefghijklmnopqrstuvwxyz"))
+    assert policy.pulls < 1000
+    drive(longer, 100, random.Random(1))
+    assert longer.pulls == policy.pulls + 100
 
 
 def test_a_state_of_endless_arms_is_not_for_a_list() -> None:
