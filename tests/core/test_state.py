@@ -36,6 +36,7 @@ from handful.core.state import (
     slot_of,
     slot_size,
 )
+from handful.core.tickets import issue
 from handful.errors import MemoryFullError, StateError
 from tests.helpers import refused
 
@@ -286,13 +287,14 @@ def test_more_slots_than_the_memory_are_refused() -> None:
         State.unpack(filled(State, 3).pack(), 2, N_ARMS)
 
 
-@pytest.mark.parametrize("size", [0, 1, 60, 71, 100])
-def test_bytes_that_end_too_early_or_too_late_are_refused(size: int) -> None:
-    packed = filled(State, 3).pack()
-    with refused(StateError, ValueError):
-        State.unpack(packed[:size], 3, N_ARMS)
-    with refused(StateError, ValueError):
-        State.unpack(packed + bytes(size + 1), 3, N_ARMS)
+@every_record
+def test_bytes_that_end_too_early_or_too_late_are_refused(record: type[State]) -> None:
+    packed = filled(record, 3).pack()
+    for size in range(len(packed)):
+        with refused(StateError, ValueError):
+            record.unpack(packed[:size], 3, N_ARMS)
+        with refused(StateError, ValueError):
+            record.unpack(packed + bytes(size + 1), 3, N_ARMS)
 
 
 @given(st.binary(max_size=250))
@@ -358,3 +360,22 @@ def test_rewards_are_credited_and_arms_are_found() -> None:
     assert (slot_of(state, 7), slot_of(state, 8)) == (2, -1)
     state.held = 2
     assert slot_of(state, 7) == -1
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=60))
+def test_no_two_stays_with_a_decision_share_a_slot_and_a_beginning(
+    steps: list[tuple[bool, int]],
+) -> None:
+    state = State()
+    for slot in range(4):
+        admit(state, slot, slot)
+    stays = list(range(4))
+    decided: dict[tuple[int, int], int] = {}
+    for number, (enters, slot) in enumerate(steps, 4):
+        if enters:
+            admit(state, slot, number)
+            stays[slot] = number
+        else:
+            issue(state, slot)
+            assert decided.setdefault((slot, state.born[slot]), stays[slot]) == stays[slot]
+            assert state.born[slot] <= state.clock

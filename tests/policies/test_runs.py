@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -103,6 +104,42 @@ def test_it_makes_the_choices_of_a_plain_program(
     name: str, given: dict[str, int], twin: Twin, seed: int
 ) -> None:
     assert_follows(made(name, **given), twin, lambda: coins(seed), T)
+
+
+@pytest.mark.parametrize(("name", "given", "twin"), TWINS)
+@pytest.mark.parametrize("seed", range(12))
+def test_it_makes_the_choices_of_a_plain_program_where_runs_are_short(
+    name: str, given: dict[str, int], twin: Twin, seed: int
+) -> None:
+    # sqrt(T) is an integer, and is reached by the number of arms and not by a run.
+    assert math.sqrt(T) == 20
+
+    def low() -> Coin:
+        flips = random.Random(seed)
+        return lambda arm: float(flips.random() < 0.6)
+
+    assert_follows(made(name, **given), twin, low, T)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "arms"), [(100, 10), (101, 11), (99, 10), (81, 9), (1, 1), (2, 2)]
+)
+def test_sqrt_run_looks_at_the_square_root_of_t_arms_rounded_up(horizon: int, arms: int) -> None:
+    policy = handful.policy("sqrt-run", lambda i: i, horizon=horizon, seed=1)
+    assert drive_with(policy, 0.0, 30) == [*range(arms), *[0] * (30 - arms)]
+
+
+@pytest.mark.parametrize(("horizon", "run"), [(100, 10), (101, 11), (99, 10), (1, 1)])
+@pytest.mark.parametrize("name", ["sqrt-run", "nonrecalling-run"])
+def test_a_run_of_the_square_root_of_t_successes_settles_it(
+    name: str, horizon: int, run: int
+) -> None:
+    for successes, settled in ((run, True), (run - 1, False)):
+        policy = handful.policy(name, lambda i: i, horizon=horizon, seed=1)
+        drive_with(policy, 1.0, successes)
+        drive_with(policy, 0.0, 1)
+        expected = 0 if settled or (name == "sqrt-run" and horizon == 1) else 1
+        assert policy.select() == expected
 
 
 def test_robbins_goes_round_and_round() -> None:
