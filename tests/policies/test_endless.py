@@ -224,9 +224,7 @@ def test_they_find_the_best_arm() -> None:
         ({"round_done": 61}, "round"),
     ],
 )
-def test_a_place_in_the_rounds_that_cannot_be_is_refused(
-    change: dict[str, int], said: str
-) -> None:
+def test_a_place_in_the_rounds_that_cannot_be_is_refused(change: dict[str, int], said: str) -> None:
     policy = handful.QTSM(prompt, 2, seed=1)
     drive(policy, 60, random.Random(1))
     handful.from_bytes(policy.to_bytes(), arms=prompt)
