@@ -11,7 +11,6 @@ from scipy import stats
 
 from handful.core.rng import stream, uniform
 from handful.simulation.kernels import contest, thompson, world  # noqa: F401  (rng in kernels)
-from handful.simulation.kernels.arrays import Floats, Ints
 from handful.simulation.kernels.jit import family, kernel, use
 from tests.posteriors import Record, python_choices, random_record, win_probabilities, wins_fit
 
@@ -23,7 +22,7 @@ SQUEEZED = 0.0
 
 
 @use
-def prepare(n: Ints, s: Floats, m: int, depth: float, tails: Floats) -> tuple[int, float, float]:
+def prepare(n: Any, s: Any, m: int, depth: float, tails: Any) -> tuple[int, float, float]:
     """The leader, a level q so many deviations below its mean, and prod (1 - G_i)."""
     if depth == SQUEEZED:
         leader, q, _, _ = thompson.set_level(n, s, m, tails)

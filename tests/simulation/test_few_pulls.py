@@ -258,10 +258,8 @@ def test_the_same_in_python() -> None:
 
 
 def test_cells_of_other_records_would_be_seen() -> None:
-    n, s = np.tril_indices(LONGEST + 1)
-    of_one_failure_more = posteriors.quantiles(
-        (n + 1).astype(np.float64), s.astype(np.float64), CELLS
-    ).ravel()
+    n, s = (np.array(column, dtype=np.float64) for column in np.tril_indices(LONGEST + 1))
+    of_one_failure_more = posteriors.quantiles(n + 1.0, s, CELLS).ravel()
     assert not wins_fit(
         picked(CLOSE, 10_000, count_picks, of_one_failure_more), win_probabilities(*CLOSE)
     )

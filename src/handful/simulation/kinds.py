@@ -32,7 +32,16 @@ Run: TypeAlias = Callable[[Block, Batch], None]
 """Runs a block of runs of a cell, in one thread."""
 
 
-_ONLINE = ("select", "update", "_next_slot", "_next_with_care", "_checked", "_fresh", "_make")
+_ONLINE = (
+    "select",
+    "update",
+    "_next_slot",
+    "_next_with_care",
+    "_checked",
+    "_fresh",
+    "_make",
+    "_link",
+)
 """What of `Policy` decides on an arm online besides a policy's own functions."""
 
 
