@@ -59,7 +59,7 @@ class ScanParameters(NamedTuple):
     M: int
     endless: bool
     c: float
-    horizon: float
+    horizon: float = math.nan
 
 
 def free_slot(state: Scan) -> int:
