@@ -12,7 +12,7 @@ import pytest
 
 import handful
 from handful.errors import SettingError, StateError, UnknownNameError
-from handful.policies.constant_space import ConstantSpace
+from handful.policies.constant_space import ConstantSpace, ScanParameters
 from handful.policies.settings import Setting
 from handful.simulation import cell, simulate
 from tests.helpers import drive, order_of, refused
@@ -25,6 +25,12 @@ class Anytime(ConstantSpace):
 
     name = "anytime-space"
     settings: ClassVar[Mapping[str, Setting]] = {"c": ConstantSpace.settings["c"]}
+
+    @classmethod
+    def parameters(
+        cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]
+    ) -> ScanParameters:
+        return ScanParameters(n_arms, memory, endless, values["c"], math.nan)
 
 
 def rounds(order: Iterator[int], K: int, c: float, T: float, flip: Coin) -> Iterator[int]:
