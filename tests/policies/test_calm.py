@@ -77,6 +77,7 @@ def test_calm_pulls_keep_the_slot(cls: type[HandPolicy]) -> None:
             for p in (0.0, 0.5, 1.0) if pulls else ():
                 check(policy, slot, [float(dice.random() < p) for _ in range(pulls)])
             if run > 0:
+                check(policy, slot, [1.0])
                 check(policy, slot, [1.0] * min(run, AHEAD))
             policy.update(policy.select(), float(dice.random() < chance))
     assert max(most) >= 8
