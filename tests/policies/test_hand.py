@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import handful
 from handful.core.state import Float, credit
 from handful.errors import HandfulError, RewardError, SettingError
-from handful.policies.base import Parameters
+from handful.policies.definition import Parameters
 from handful.policies.hand import HandPolicy, HandState
 from handful.simulation import cell
 from tests.helpers import drive, order_of, refused, untouched

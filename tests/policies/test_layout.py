@@ -15,7 +15,7 @@ import pytest
 import handful
 from handful.core.envelope import VERSION
 from handful.core.state import State, fields
-from handful.policies.base import _FRAME, _RESCALE
+from handful.policies.saving import FRAME, RESCALE
 
 FORMAT = 1
 
@@ -121,7 +121,7 @@ def found(cls: type[State]) -> list[str]:
 def test_the_format_is_the_one_that_this_page_describes() -> None:
     assert VERSION == FORMAT
     assert list(RECORDS) == list(handful.POLICIES)
-    assert (_FRAME.format, _RESCALE.format) == ("<QQIB", "<dd")
+    assert (FRAME.format, RESCALE.format) == ("<QQIB", "<dd")
 
 
 @pytest.mark.parametrize("name", RECORDS)

@@ -14,6 +14,7 @@ from handful import Decision, Policy, Receipt, State
 from handful.core.rng import uniform
 from handful.core.state import Int, admit, most_pulled
 from handful.errors import ContractError, HandfulError
+from handful.policies.given import unit_reward
 from handful.testing import Check, Make, all_checks, checks
 
 
@@ -97,7 +98,7 @@ class Generous(Greedy):
 
 class Lossy(Greedy):
     def reward(self, ticket: int, reward: float) -> Receipt:
-        self._checked(reward)
+        unit_reward(reward, self._rescale)
         self._state.forgotten += 1
         return Receipt.FORGOTTEN
 
@@ -137,8 +138,8 @@ class Boastful(Greedy):
 
 
 class Unscaled(Greedy):
-    def _checked(self, reward: Any) -> float:
-        return super()._checked(reward) if self._rescale is None else 0.5
+    def update(self, arm: Any, reward: float) -> None:
+        super().update(arm, reward if self._rescale is None else sum(self._rescale) / 2.0)
 
 
 class Shouting(Greedy):

@@ -17,6 +17,7 @@ MASK = 0xFFFF_FFFF_FFFF_FFFF
 GOLDEN = 0x9E37_79B9_7F4A_7C15
 ODD = 0xD6E8_FEB8_6659_FD93
 ULP = 2.0**-53
+LEADING = 2.0**-11
 LOG_4 = math.log(4.0)
 ONE_AND_LOG_5 = 1.0 + math.log(5.0)
 
@@ -99,12 +100,51 @@ def beta(a: float, b: float, state: State) -> float:
 
 
 def beta_from_one(a: float, b: float, state: State) -> float:
-    """The same where a shape is 1 or both exceed it."""
+    """The same where a shape is 1 or both exceed it.
+
+    A word has 64 bits, and a uniform number takes 53. The 11 others are the leading bits of the
+    second uniform number that algorithm BB needs: with the rest of its bits set, they are almost
+    always enough to accept, so that a draw mostly takes one word. That is most of the time of
+    Thompson sampling online, which is also why `positive_uniform` is written out here.
+    """
+    step = state[1]
+    state[0] = position = (state[0] + step) & MASK
+    word = mix(position)
+    u1 = ((word >> 11) + 1.0) * ULP
     if a == 1.0:
-        return -math.expm1(math.log(positive_uniform(state)) / b)
+        return -math.expm1(math.log(u1) / b)
     if b == 1.0:
-        return math.exp(math.log(positive_uniform(state)) / a)
-    return _beta_bb(a, b, state)
+        return math.exp(math.log(u1) / a)
+    low, high = (a, b) if a <= b else (b, a)
+    total = low + high
+    rate = math.sqrt((total - 2.0) / (2.0 * low * high - total))
+    gamma = low + 1.0 / rate
+    while True:
+        if u1 < 1.0:
+            v = rate * math.log(u1 / (1.0 - u1))  # below 40, since rate <= 1
+            w = low * math.exp(v)
+            r = gamma * v - LOG_4
+            s = low + r - w
+            square = u1 * u1
+            leading = word - (word >> 11 << 11)
+            z = square * ((leading + 1.0) * LEADING)
+            if s + ONE_AND_LOG_5 >= 5.0 * z:
+                break
+            log_z = math.log(z)
+            if s >= log_z:
+                break
+            bound = r + total * math.log(total / (high + w))
+            if bound >= log_z:
+                break
+            position = (position + step) & MASK
+            rest = ((mix(position) >> 11) + 1.0) * ULP
+            if bound >= math.log(square * ((leading + rest) * LEADING)):
+                break
+        position = (position + step) & MASK
+        word = mix(position)
+        u1 = ((word >> 11) + 1.0) * ULP
+    state[0] = position
+    return w / (high + w) if a == low else high / (high + w)
 
 
 def _ratio(first: bool, shape: float, other: float, v: float) -> float:
@@ -113,30 +153,6 @@ def _ratio(first: bool, shape: float, other: float, v: float) -> float:
         return 1.0 if first else 0.0
     w = shape * math.exp(v)
     return w / (other + w) if first else other / (other + w)
-
-
-def _beta_bb(a: float, b: float, state: State) -> float:
-    low, high = (a, b) if a <= b else (b, a)
-    total = low + high
-    rate = math.sqrt((total - 2.0) / (2.0 * low * high - total))
-    gamma = low + 1.0 / rate
-    while True:
-        u1 = positive_uniform(state)
-        u2 = positive_uniform(state)
-        if u1 == 1.0:
-            continue
-        v = rate * math.log(u1 / (1.0 - u1))
-        w = low * math.exp(v if v < 700.0 else 700.0)
-        z = u1 * u1 * u2
-        r = gamma * v - LOG_4
-        s = low + r - w
-        if s + ONE_AND_LOG_5 < 5.0 * z:
-            log_z = math.log(z)
-            if s < log_z and r + total * math.log(total / (high + w)) < log_z:
-                continue
-        if v > 700.0:
-            return _ratio(a == low, low, high, v)
-        return w / (high + w) if a == low else high / (high + w)
 
 
 def _beta_bc(a: float, b: float, state: State) -> float:

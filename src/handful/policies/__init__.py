@@ -10,10 +10,11 @@ from typing import Any
 from handful.core.envelope import unseal
 from handful.errors import SettingError, StateError, UnknownNameError
 from handful.policies.air import UCBAIR
-from handful.policies.base import ArmsLike, Policy
+from handful.policies.base import Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
 from handful.policies.constant_space import ConstantSpace
 from handful.policies.cover import Cover
+from handful.policies.given import ArmsLike
 from handful.policies.modern import (
     IMEDM,
     KLUCBM,

@@ -21,7 +21,8 @@ from typing import ClassVar, NamedTuple
 
 from handful.core.state import Floats, Int, Ints, State, admit, credit, grow
 from handful.errors import StateError
-from handful.policies.base import UNBOUNDED, Policy
+from handful.policies.base import Policy
+from handful.policies.definition import UNBOUNDED
 from handful.policies.settings import Setting
 
 FIRST_BOUND = 4
@@ -165,5 +166,7 @@ class UCBAIR(Policy):
         grow(state, state.leaves)
         play_all(state)
 
-    def _place(self) -> str:
-        return f"{self._state.held} arms met"
+    @staticmethod
+    def place(state: Tournament, p: Rarity) -> str:
+        """Return how many arms the policy has met."""
+        return f"{state.held} arms met"

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from handful.policies.base import ArmsLike
+from handful.policies.given import ArmsLike
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.settings import Setting, whole_setting
 from handful.rules import MOSS, THOMPSON, UCB1

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from handful.core.state import Int, Slot, Small
 from handful.errors import StateError
-from handful.policies.base import Parameters
+from handful.policies.definition import Parameters
 from handful.policies.hand import (
     HandPolicy,
     HandState,

@@ -88,12 +88,13 @@ class HandPolicy(Policy):
         """Refuse a record whose arm in hand, or place in the order, cannot be."""
         check_hand(state, p)
 
-    def _place(self) -> str:
-        tried: int = self._state.tried  # type: ignore[attr-defined]
-        if self._p.endless or tried <= self._p.K:
-            return f"{tried} arms tried"
-        lap, arm = divmod(tried - 1, self._p.K)
-        return f"pass {lap + 1} over the arms, arm {arm + 1} of {self._p.K}"
+    @staticmethod
+    def place(state: Any, p: Any) -> str:
+        """Return how many arms have come up, or where in which pass over them."""
+        if p.endless or state.tried <= p.K:
+            return f"{state.tried} arms tried"
+        lap, arm = divmod(state.tried - 1, p.K)
+        return f"pass {lap + 1} over the arms, arm {arm + 1} of {p.K}"
 
 
 class RetainingPolicy(HandPolicy):

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from handful.core.rng import Generator
 from handful.core.shuffle import arm_at, position_of
-from handful.core.state import Int, Small, State, admit, credit, most_pulled
+from handful.core.state import Int, Small, State, admit, most_pulled
 from handful.errors import RuleError, SettingError, StateError
 from handful.policies.base import Policy
 from handful.policies.schedule import (
@@ -156,7 +156,8 @@ def functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
         return choose(state, state.done, b, p.eta)
 
     def observe(state: PhasedState, slot: int, reward: float, p: PhasedParameters) -> None:
-        credit(state, slot, taken(reward, state.rng))
+        state.pulls[slot] += 1
+        state.sums[slot] += taken(reward, state.rng)
         state.done += 1
 
     return with_name(propose, "propose", rule.name), with_name(observe, "observe", rule.name)
@@ -180,7 +181,8 @@ def pooled_functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., N
         return choose(state, state.done, b, p.eta)
 
     def observe(state: PooledState, slot: int, reward: float, p: PooledParameters) -> None:
-        credit(state, slot, taken(reward, state.rng))
+        state.pulls[slot] += 1
+        state.sums[slot] += taken(reward, state.rng)
         state.done += 1
         state.round_done += 1
 
@@ -237,8 +239,10 @@ class PhasedPolicy(Policy):
         """Refuse a place that the schedule does not have."""
         check_place(state, p.K, p.M, state.rewards)
 
-    def _place(self) -> str:
-        return place_in(self._state, self._p.K, self._p.M)
+    @staticmethod
+    def place(state: Any, p: Any) -> str:
+        """Return the phase and the sub-phase."""
+        return place_in(state, p.K, p.M)
 
 
 def place_in(state: Any, K: int, M: int) -> str:
@@ -330,7 +334,8 @@ class PooledPolicy(PhasedPolicy):
         if earlier > state.rewards - state.round_done:
             raise StateError(f"the saved policy is in round {state.round} too soon")
 
-    def _place(self) -> str:
-        state: Any = self._state
-        K = pool(self._p.B, self._p.alpha, state.round)
-        return f"round {state.round} on {K} arms, {place_in(state, K, self._p.M)}"
+    @staticmethod
+    def place(state: Any, p: Any) -> str:
+        """Return the round, the phase and the sub-phase."""
+        K = pool(p.B, p.alpha, state.round)
+        return f"round {state.round} on {K} arms, {place_in(state, K, p.M)}"

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from handful.core.state import Int, Slot, Small
 from handful.errors import StateError
-from handful.policies.base import Parameters
+from handful.policies.definition import Parameters
 from handful.policies.hand import (
     FOREVER,
     HandPolicy,

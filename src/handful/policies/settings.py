@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from handful.errors import SettingError, UnknownNameError, whole_number
 
 if TYPE_CHECKING:
-    from handful.policies.base import Policy
+    from handful.policies.definition import Definition
 
 
 class Setting(NamedTuple):
@@ -33,7 +33,7 @@ PLANNED = whole_setting(math.nan, "pulls in all", "T")
 """The horizon, for policies that plan for it."""
 
 
-def check_settings(policy: type[Policy], given: Mapping[str, float | None]) -> dict[str, float]:
+def check_settings(policy: type[Definition], given: Mapping[str, float | None]) -> dict[str, float]:
     """Return the value of each setting of a policy, defaults filled in; NaN means unset."""
     for key in given:
         if key not in policy.settings:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from handful.core.rng import Generator, uniform
@@ -42,6 +43,8 @@ class Moment(NamedTuple):
     """The policy's generator, for rules that draw: `handful.core.rng.uniform(now.rng)`."""
 
 
+WIDTHS = 2048
+"""How many widths of a rule are remembered online."""
 F = TypeVar("F", bound=Callable[..., Any])
 Score: TypeAlias = Callable[[int, float, Moment], float]
 Credit: TypeAlias = Callable[[float, Generator], float]
@@ -132,6 +135,9 @@ def _bonus_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
     growth, width = rule.growth, rule.width
     assert growth is not None
     assert width is not None
+    if rule.budget_in_width:
+        # From one pull to the next all arms but one have the same width as before.
+        width = lru_cache(WIDTHS)(width)
 
     def choose(state: State, t: int, b: int, eta: float) -> int:
         m = state.held

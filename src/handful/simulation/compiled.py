@@ -18,7 +18,7 @@ import numpy as np
 
 from handful.core.rng import generator_from
 from handful.errors import EngineError
-from handful.policies.base import seed_word
+from handful.policies.given import seed_word
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import rounds, schedule
 from handful.rules.monotonicity import check_monotone

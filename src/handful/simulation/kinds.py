@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, ClassVar, TypeAlias
 
 from handful.errors import RuleError
@@ -30,19 +31,6 @@ from handful.simulation.plan import FEW_ARMS, Cell
 
 Run: TypeAlias = Callable[[Block, Batch], None]
 """Runs a block of runs of a cell, in one thread."""
-
-
-_ONLINE = (
-    "select",
-    "update",
-    "_next_slot",
-    "_next_with_care",
-    "_checked",
-    "_fresh",
-    "_make",
-    "_link",
-)
-"""What of `Policy` decides on an arm online besides a policy's own functions."""
 
 
 class Kind(ABC):
@@ -258,11 +246,16 @@ RECORDS, PHASES = Records(), Phases()
 
 
 def is_its_functions(policy: type[Policy]) -> bool:
-    """Whether a policy's functions decide everything: no method that drives it online is changed.
+    """Whether a policy's functions decide everything: no method of its online face is changed.
 
     Kernels are compiled from these functions alone.
     """
-    return all(getattr(policy, name) is getattr(Policy, name) for name in _ONLINE)
+    online = (name for name, value in vars(Policy).items() if isinstance(value, FunctionType))
+    return all(
+        getattr(policy, name) is getattr(Policy, name)
+        for name in online
+        if not name.startswith("__")
+    )
 
 
 def kind_of(policy: type[Policy]) -> Kind:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError
 from handful.instances import instance
-from handful.policies.base import UNBOUNDED
+from handful.policies.definition import UNBOUNDED
 from handful.simulation.files import write_file
 from handful.simulation.outcome import Outcome, Stays
 

@@ -17,7 +17,7 @@ from scipy.stats import beta
 from handful.cli.app import app
 from handful.core.shuffle import Shuffle
 from handful.policies import POLICIES
-from handful.policies.base import seed_word
+from handful.policies.given import seed_word
 from handful.simulation import Cell, Result, run_cell
 from handful.simulation.seeds import policy_seed
 from handful.studies import pages, store

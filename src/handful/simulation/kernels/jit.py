@@ -23,7 +23,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import _lru_cache_wrapper, cache
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba.core.errors import NumbaError as CompileError
-from numba.extending import overload, register_jitable
+from numba.extending import overload
 
 from handful.core import rng, state
 from handful.simulation.kernels.cache import cache_in
@@ -77,29 +77,38 @@ def use(function: F) -> F:
     """Let kernels call this plain function, and those that it calls by name; it stays plain."""
     if function not in _used:
         _used.add(function)
-        register_jitable(no_cfunc_wrapper=True)(function)
-        if isinstance(function, FunctionType):
-            for called in _called_by(function):
+        plain = _without_memo(function)
+        overload(function, strict=False, jit_options={"no_cfunc_wrapper": True})(
+            lambda *arguments: plain
+        )
+        if isinstance(plain, FunctionType):
+            for called in _called_by(plain):
                 use(called)
     return function
 
 
-def _called_by(function: FunctionType) -> Iterator[FunctionType]:
+def _without_memo(function: Any) -> Any:
+    """Return the function that a memo calls, which kernels compile; any other as it is."""
+    return function.__wrapped__ if isinstance(function, _lru_cache_wrapper) else function
+
+
+def _called_by(function: FunctionType) -> Iterator[Callable[..., Any]]:
     """The plain functions that a function names, as globals or of the function that made it."""
     for name in function.__code__.co_names:
-        called = function.__globals__.get(name)
-        if isinstance(called, FunctionType):
+        called: Any = function.__globals__.get(name)
+        if isinstance(_without_memo(called), FunctionType):
             yield called
     for cell in function.__closure__ or ():
-        if isinstance(cell.cell_contents, FunctionType):
+        if isinstance(_without_memo(cell.cell_contents), FunctionType):
             yield cell.cell_contents
 
 
 def _made_of(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """A function, and those that it was made from by the function that made it."""
+    function = _without_memo(function)
     yield function
     for cell in getattr(function, "__closure__", None) or ():
-        if isinstance(cell.cell_contents, FunctionType):
+        if isinstance(_without_memo(cell.cell_contents), FunctionType):
             yield from _made_of(cell.cell_contents)
 
 

@@ -28,7 +28,6 @@ for _function in (
     rng.beta,
     rng.beta_from_one,
     rng._ratio,
-    rng._beta_bb,
     rng._beta_bc,
     shuffle.grid,
     shuffle._added,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handful.core.shuffle import Shuffle
-from handful.policies.base import seed_word
+from handful.policies.given import seed_word
 from handful.simulation.intervals import half_width
 from handful.simulation.plan import Cell
 from handful.simulation.result import Estimate

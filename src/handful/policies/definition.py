@@ -1,0 +1,144 @@
+"""What a policy is: a record (`handful.core.state`), and a few functions of it.
+
+    start(state, p)                    fill the slots for the first decision
+    propose(state, p) -> slot          the slot to pull next; arms come and go here, nowhere else
+    observe(state, slot, reward, p)    take in a reward in [0, 1]
+    recommend_arm(state, p) -> arm     the arm to recommend, by index
+
+p holds what never changes: K arms, a memory of M, whether the arms are endless, and the settings. A
+subclass declares its record, its parameters and these functions. The simulator compiles them from
+the same source, and asks the class attributes here what it must know of a policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from handful.core.state import State as AnyState
+from handful.core.state import credit, most_pulled
+from handful.errors import SettingError, whole_number
+from handful.policies.settings import Setting, check_memory
+
+UNBOUNDED = 2**24
+"""The capacity of a policy without a memory bound."""
+
+
+class Parameters(NamedTuple):
+    """What a policy's functions are given besides its record, if it has no settings."""
+
+    K: int
+    M: int
+    endless: bool
+
+
+class Definition:
+    """What a subclass of `Policy` says of itself, and what holds unless it says otherwise."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
+    settings: ClassVar[Mapping[str, Setting]] = {}
+    endless: ClassVar[bool] = False
+    """Made for infinitely many arms; otherwise for finite sets."""
+    any_arms: ClassVar[bool] = False
+    """Made for both."""
+    own_memory: ClassVar[int | None] = None
+    """The fixed number of arms that the policy stores; None: as many as `memory` says."""
+    own_arms: ClassVar[int | None] = None
+    """The only number of arms that the policy is for; None: any."""
+    unbounded: ClassVar[bool] = False
+    """Stores statistics of every arm it meets: a reference, not a bounded policy."""
+    needs_horizon: ClassVar[bool] = False
+    """Plans for a number of pulls, which must be given."""
+    recalls: ClassVar[bool] = False
+    """May ask for the label of an arm that has left memory."""
+    clairvoyant: ClassVar[bool] = False
+    """Is given the true means, in the field `true_mean` of its record: for simulations only."""
+
+    State: ClassVar[type[AnyState]] = AnyState
+    Parameters: ClassVar[Any] = Parameters
+    calm: ClassVar[Any] = None
+    """For simulations that skip pulls: calm(state, slot, p) gives how many pulls to come keep the
+    slot whatever their rewards, and how many do if they are successes."""
+    absorb: ClassVar[Any] = None
+    """absorb(state, slot, pulls, wins, p): what such pulls change besides statistics and clock."""
+    trials: ClassVar[bool] = False
+    """Whether `observe` credits any reward as a Bernoulli trial of the same mean."""
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls) and "title" not in vars(cls):
+            cls.title = cls.name
+
+    @staticmethod
+    def start(state: Any, p: Any) -> None:
+        """Fill the slots for the first decision."""
+
+    @staticmethod
+    def propose(state: Any, p: Any) -> int:
+        """Return the slot to pull next; let arms come and go."""
+        raise NotImplementedError
+
+    @staticmethod
+    def observe(state: Any, slot: int, reward: float, p: Any) -> None:
+        """Take in a reward in [0, 1] of the arm in a slot."""
+        credit(state, slot, reward)
+
+    @staticmethod
+    def recommend_arm(state: Any, p: Any) -> int:
+        """Return the arm to recommend, by index."""
+        return int(state.arm[most_pulled(state)])
+
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Raise `StateError` if a restored record contradicts itself."""
+
+    @staticmethod
+    def place(state: Any, p: Any) -> str:
+        """Return where the policy is in its schedule, in a few words."""
+        return f"{state.held} arms in memory"
+
+    @classmethod
+    def parameters(cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]) -> Any:
+        """Return what the functions of this policy are given as p."""
+        return cls.Parameters(n_arms, memory, endless, **values)
+
+    @classmethod
+    def stands_for(cls, memory: int, n_arms: int) -> type[Any]:
+        """Return the policy that makes the same choices with so much memory: mostly itself."""
+        return cls
+
+    @classmethod
+    def slots_for(cls, horizon: int, values: dict[str, float]) -> int:
+        """Return how many slots a run of so many pulls can use, whatever the memory."""
+        return UNBOUNDED if cls.unbounded else 2**31
+
+    @classmethod
+    def takes_memory(cls) -> bool:
+        """Return whether the user says how many arms have statistics."""
+        return cls.own_memory is None and not cls.unbounded
+
+    @classmethod
+    def memory_for(cls, memory: int | None, n_arms: int) -> int:
+        """Return how many arms have statistics when asked for `memory` on a set of `n_arms`."""
+        if cls.own_arms not in (None, n_arms):
+            raise SettingError(
+                f"{cls.name} is for exactly {cls.own_arms} arms, and {n_arms} are given: give "
+                f"{cls.own_arms}, or take a policy such as ucb-m"
+            )
+        if cls.unbounded and not cls.endless and n_arms > UNBOUNDED:
+            raise SettingError(
+                f"{cls.name} stores statistics of every arm, and {n_arms} are too many for that: "
+                f"give at most {UNBOUNDED}, or take a policy with a memory bound"
+            )
+        own = min(n_arms, UNBOUNDED) if cls.unbounded else cls.own_memory
+        if own is None:
+            return check_memory(memory)
+        if memory is not None and whole_number("memory", memory) != own:
+            stored = "every arm" if cls.unbounded else f"{own} arm{'s' * (own != 1)}"
+            raise SettingError(
+                f"memory={memory}: {cls.name} stores statistics of {stored}, no more and no less: "
+                "leave memory out"
+            )
+        return own

@@ -1,0 +1,61 @@
+"""What users give a policy, checked before any work: its arms, its seed, and rewards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from handful.core.arms import FiniteArms
+from handful.core.reservoir import Reservoir
+from handful.core.rng import words
+from handful.errors import RewardError, SettingError, whole_number
+
+if TYPE_CHECKING:
+    from handful.policies.definition import Definition
+
+ArmsLike: TypeAlias = FiniteArms | Reservoir | int | Iterable[Hashable] | Callable[[int], Hashable]
+"""What users give as arms: see `Policy`."""
+UNIT = (0.0, 1.0)
+"""Where rewards lie unless `rescale` says otherwise."""
+
+
+def arms_for(policy: type[Definition], arms: Any) -> FiniteArms | Reservoir:
+    """Return the arms that a user gave, as the policy takes them."""
+    if policy.endless or (policy.any_arms and _has_no_end(arms)):
+        return Reservoir.of(arms)
+    if isinstance(arms, Reservoir):
+        raise SettingError(
+            f"{policy.name} is for finite sets of arms, and a reservoir is endless: take a policy "
+            "for endless arms, such as qucb-m"
+        )
+    return FiniteArms.of(arms)
+
+
+def _has_no_end(arms: Any) -> bool:
+    """Return whether only a reservoir can be made of this: of a function or an iterator."""
+    if isinstance(arms, Reservoir | Iterator):
+        return True
+    return callable(arms) and not isinstance(arms, FiniteArms | Iterable)
+
+
+def seed_word(seed: int | None) -> int:
+    """Return the 64 bits that everything random in a policy follows from: its key."""
+    if seed is None:
+        return int.from_bytes(os.urandom(8), "little")
+    return words("policy", whole_number("seed", seed), count=1)[0]
+
+
+def unit_reward(reward: Any, rescale: tuple[float, float] | None) -> float:
+    """Return a reward as a number in [0, 1], or raise an error that says what is wrong with it."""
+    lo, hi = rescale or UNIT
+    if isinstance(reward, str | bytes | bytearray | memoryview):
+        raise RewardError(f"reward={reward!r} is text or bytes: give a number")
+    try:
+        value = float(reward)
+    except (TypeError, ValueError, OverflowError):
+        raise RewardError(f"reward={reward!r} is not a finite number") from None
+    if not lo <= value <= hi:
+        hint = "" if rescale else "; rescale=(lo, hi) maps other ranges"
+        raise RewardError(f"reward={reward!r} is not in [{lo:g}, {hi:g}]{hint}")
+    return (value - lo) / (hi - lo) if rescale else value
