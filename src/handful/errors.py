@@ -60,6 +60,11 @@ def whole_number(name: str, value: Any) -> int:
     raise SettingError(f"{name}={value!r} is not an integer")
 
 
+def shortened(text: str, most: int = 70) -> str:
+    """Shorten a text to fit a line: the name of an instance may list a hundred means."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 class RewardError(HandfulError, ValueError):
     """A reward that is not a number in the allowed range."""
 

@@ -100,3 +100,26 @@ def test_a_class_of_an_installed_module_can_be_named_in_python_too() -> None:
     assert found.settings["settings"] == {"eta": 0.5}
     with pytest.raises(SettingError, match=r"no module 'handful\.nothing'"):
         parse_policy("handful.nothing:Race")
+
+
+def test_an_error_while_a_module_is_imported_is_not_taken_for_a_missing_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sqroot.py").write_text("import math\n\nx = math.sqroot(2)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SettingError, match=r"no attribute 'sqroot'.*sqroot\.py, line 3"):
+        parse_policy("sqroot:A")
+
+
+def test_a_module_may_have_the_name_of_a_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "race.py").write_text(
+        "import handful\n\n\nclass Mine(handful.Race):\n    name = 'mine'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert parse_policy("race:Mine")[0].name == "mine"
+    with pytest.raises(SettingError, match="module race has no Yours"):
+        parse_policy("race:Yours")
+    with pytest.raises(SettingError, match="'Mine' is no setting of imed"):
+        parse_policy("imed:Mine")

@@ -299,3 +299,19 @@ def test_a_list_of_means_is_as_good_as_a_name() -> None:
 def test_a_name_in_capitals_has_a_hint() -> None:
     with pytest.raises(UnknownNameError, match="did you mean linear"):
         instance("LINEAR:10")
+
+
+def test_rates_by_label_are_bernoulli_arms_in_their_order() -> None:
+    rates = {"red": 0.1, "green": 0.3}
+    assert instance(rates) == instance([0.1, 0.3])
+
+
+def test_what_is_no_instance_has_a_short_message_that_says_what_to_give() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(SettingError, match="DataFrame, whose columns would become the means"):
+        instance(pandas.DataFrame({"rate": [0.1, 0.2]}))
+    with pytest.raises(SettingError) as caught:
+        instance(set(range(10_000)))  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 400
+    with pytest.raises(SettingError, match=r"give 'bernoulli:0\.1,0\.2,0\.3'"):
+        instance("0.1,0.2,0.3")

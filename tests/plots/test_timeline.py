@@ -186,7 +186,7 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(SettingError, match="--record"):
         plot_memory(bare)
     for run in (2, -1):
-        with pytest.raises(SettingError, match="runs 0 to 1"):
+        with pytest.raises(SettingError, match="give 0 to 1"):
             plot_memory(result, run)
     with pytest.raises(SettingError, match="not an integer"):
         plot_memory(result, 0.5)  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ def test_one_run_has_no_interval_and_still_makes_json() -> None:
     one = paired(on_tape("race", runs=1), on_tape(runs=1))
     assert json.loads(json.dumps(one.to_dict(), allow_nan=False))["interval"] == [None, None]
     assert "95%" not in repr(one)
-    assert "one run tells nothing" in repr(one)
+    assert "one run gives no interval" in repr(one)
 
 
 def test_a_comparison_says_who_is_better() -> None:
@@ -120,3 +120,14 @@ def test_a_policy_with_a_memory_of_its_own_is_compared_too() -> None:
     found = handful.compare("ucb1", "ucb-m", "linear:5", memory=2, horizon=50, runs=2,
                             engine="python")  # fmt: skip
     assert (found.a.settings["memory"], found.b.settings["memory"]) == (5, 2)
+
+
+@pytest.mark.parametrize("given", [{"runs": 7}, {"seed": 99}, {"engine": "python"}, {"n_jobs": 1}])
+def test_results_are_compared_as_they_are(comparison: Comparison, given: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match="simulated already"):
+        handful.compare(comparison.a, comparison.b, **given)
+
+
+def test_a_setting_belongs_into_a_name() -> None:
+    with pytest.raises(SettingError, match=r'"ucb-m:eta=0\.2"'):
+        handful.compare("ucb-m", "race", "linear:9", memory=2, horizon=9, eta=0.2)

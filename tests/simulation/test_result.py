@@ -116,7 +116,7 @@ def test_a_result_says_what_it_is(result: Result) -> None:
 def test_a_result_of_many_listed_means_says_it_on_a_line() -> None:
     many = simulate("ucb-m", [0.5] * 1000, memory=2, horizon=10, runs=2, engine="python")
     assert len(repr(many)) < 200
-    assert "...: regret" in repr(many)
+    assert "…: regret" in repr(many)
 
 
 def test_a_plot_has_the_curve_and_a_band(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:

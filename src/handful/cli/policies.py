@@ -56,7 +56,7 @@ def _described(cls: type[Policy]) -> str:
     for key, s in cls.settings.items():
         default = "none" if math.isnan(s.default) else f"{s.default:g}"
         lines.append(f"  {key}: {s.summary} ({s.allowed}; default {default})")
-    lines.append(f"  {cls.citation}")
+    lines += [f"  {cls.citation}"] * bool(cls.citation)
     return "\n".join(lines)
 
 

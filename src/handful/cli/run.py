@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 
 from handful.cli.show import COMPILING, HELP, check_out, compiling, number, progress, table
-from handful.errors import SettingError, WriteError
+from handful.errors import SettingError, WriteError, shortened
 from handful.simulation import Cell, Result, cell, run_cell, write_csv, write_parquet
 from handful.simulation.plan import ENGINES, parse_policy
-from handful.simulation.result import shortened
 
 
 @click.command("run", context_settings=HELP)
@@ -172,7 +171,7 @@ def _print(results: list[Result], rho: float | None) -> None:
         rows.append(
             [
                 s["label"],
-                s["instance"],
+                shortened(s["instance"], 32),
                 str(s["memory"]),
                 f"{s['horizon']:g}" if s["horizon"] < 1e6 else f"{s['horizon']:.6g}",
                 str(s["runs"]),

@@ -93,7 +93,9 @@ class FiniteArms:
             label = made_label(self._make_label, index, self._checked)
             self._checked = True
             return label
-        return index
+        if 0 <= index < self.n:
+            return index
+        raise IndexError(f"there are arms 0 to {self.n - 1}, and no arm {index}")
 
     def clone(self) -> FiniteArms:
         """Return arms that another policy can use independently: the same object."""
@@ -226,12 +228,12 @@ def _listed(arms: Any) -> Iterable[Hashable]:
     return listed
 
 
-def refuse_frame(arms: object) -> None:
+def refuse_frame(arms: object, what: str = "arms") -> None:
     """Refuse a table, whose elements are its columns (or their names) rather than its rows."""
     # Looked up on the class: a lazy frame would start to work if it were asked for its columns.
     if hasattr(type(arms), "columns"):
         raise SettingError(
-            f"arms are a {type(arms).__name__}, whose columns would become the arms: give one "
+            f"{what} are a {type(arms).__name__}, whose columns would become the {what}: give one "
             'column as a list, for example frame["headline"].to_list()'
         )
 

@@ -25,7 +25,7 @@ from functools import cache
 from struct import Struct
 from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
-from handful.errors import MemoryFullError, StateError
+from handful.errors import MemoryFullError, SettingError, StateError
 
 
 class Kind(NamedTuple):
@@ -59,6 +59,10 @@ Counts = Annotated[list[int], Kind("i", "<i4", per_slot=True)]
 Floats = Annotated[list[float], Kind("d", "<f8", per_slot=True)]
 """A double for each slot."""
 
+FIELD_TYPES = "Int, Count, Small, Float, Slot, Ints, Counts, Floats"
+"""The names of these types, for messages."""
+NOT_FIELDS = frozenset({"capacity"})
+"""What a record has that is not saved."""
 NO_SLOT = -1
 """In `State.pending`: no decision is pending."""
 MOST_COUNT = 2**31 - 1
@@ -246,8 +250,15 @@ def fields(cls: type[State]) -> dict[str, Kind]:
         if issubclass(base, State):
             hints = get_type_hints(base, include_extras=True)
             for name in base.__annotations__:
-                if get_origin(hints[name]) is Annotated:
-                    found[name] = get_args(hints[name])[1]
+                kind = get_args(hints[name])[1] if get_origin(hints[name]) is Annotated else None
+                if isinstance(kind, Kind):
+                    found[name] = kind
+                elif name not in NOT_FIELDS:
+                    raise SettingError(
+                        f"{name}: {base.__annotations__[name]} in the record {base.__name__} is no "
+                        f"type of a field: declare it as one of {FIELD_TYPES} "
+                        "(from handful.own)"
+                    )
     return found
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from handful.core.arms import ENDLESS
-from handful.errors import SettingError, UnknownNameError
+from handful.core.arms import ENDLESS, refuse_frame
+from handful.errors import SettingError, UnknownNameError, shortened
 from handful.instances import means
 from handful.instances.base import Instance
 from handful.instances.distributions import BERNOULLI, CODES, DISTRIBUTIONS, MIN_SPREAD
@@ -39,17 +40,20 @@ ALIASES = {
 """The paper's reservoirs (its Table 1)."""
 
 
-def instance(spec: str | Instance | Sequence[float]) -> Instance:
+def instance(spec: str | Instance | Sequence[float] | Mapping[Any, float]) -> Instance:
     """Return the instance of that name, or Bernoulli arms with these means."""
     if isinstance(spec, Instance):
         return spec
+    refuse_frame(spec, "means")
+    if isinstance(spec, Mapping):
+        spec = list(spec.values())
     if isinstance(spec, list | tuple):
         spec = "bernoulli:" + ",".join(map(str, spec))
     if not isinstance(spec, str):
         forms = ", ".join(kind.form for kind in KINDS.values())
         raise SettingError(
-            f"instance={spec!r} is not a name such as 'linear:100', nor a list of means: give "
-            f"means or a name of the form {forms}"
+            f"instance={reprlib.repr(spec)} is not a name such as 'linear:100', nor a list of "
+            f"means: give means or a name of the form {forms}"
         )
     world, *distribution = re.split(r"\+(?=[A-Za-z]|$)", spec.strip(), maxsplit=1)
     name, _, rest = ALIASES.get(world, world).partition(":")
@@ -60,6 +64,11 @@ def instance(spec: str | Instance | Sequence[float]) -> Instance:
         name, alpha = ("linear", "") if alias[1] == "L" else ("power", alias[1])
         arguments += [alpha] if alpha else []
     if name not in KINDS:
+        if re.fullmatch(r"[\d.,eE+-]+", name):
+            raise SettingError(
+                f"instance {shortened(spec)!r} has no name: for arms with these means give "
+                f"'bernoulli:{shortened(spec)}'"
+            )
         raise UnknownNameError("instance", name, [*KINDS, *ALIASES, "B_L", "B_0.3", "B_0.6"])
     code, spread, suffix = _distribution(spec, *distribution)
     kind = KINDS[name]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.errors import SettingError, UnknownNameError
+from handful.errors import SettingError, UnknownNameError, shortened
 from handful.instances import instance
-from handful.plots.stays import FULL_SET, short, stays_of
+from handful.plots.stays import FULL_SET, stays_of
 from handful.plots.style import (
     DASHES,
     PALETTE,
@@ -96,7 +96,7 @@ def draw(
         else:
             plot_pulls(shown, ax, names, styles, x, y or "log")
         after = f", {horizon:,} pulls" if len(horizons) > 1 else ""
-        ax.set_title(short(world) + after, fontsize=10.5)
+        ax.set_title(shortened(world, 44) + after, fontsize=10.5)
     for ax in list(axes.flat)[len(panels) :]:
         ax.remove()
     made.suptitle(title or _title(kind, results), fontsize=11)
@@ -175,8 +175,8 @@ def pulls_of(result: Result) -> NDArray[Any]:
         pulls = result.mean_pulls.reshape(1, -1)
     if pulls is None:
         raise SettingError(
-            f"{result.label} on {result.settings['instance']} has no pulls by arm: they are "
-            "counted for finite sets of up to 4096 arms"
+            f"{result.label} on {shortened(result.settings['instance'])} has no pulls by arm: they "
+            "are counted for finite sets of up to 4096 arms"
         )
     try:
         world = instance(result.settings["instance"])
@@ -280,7 +280,7 @@ def _full_names(results: Iterable[Result]) -> list[str]:
 def _listed(texts: Iterable[str], most: int = 8) -> str:
     distinct = list(dict.fromkeys(texts))
     more = f" and {len(distinct) - most} more" if len(distinct) > most else ""
-    return "; ".join(short(text, 60) for text in distinct[:most]) + more
+    return "; ".join(shortened(text, 60) for text in distinct[:most]) + more
 
 
 def _shape(panels: int) -> tuple[int, int]:

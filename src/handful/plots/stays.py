@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.errors import SettingError, UnknownNameError, whole_number
+from handful.errors import SettingError, UnknownNameError, shortened, whole_number
 from handful.instances import instance
 from handful.policies import policy_class
 from handful.policies.phased import PhasedPolicy
@@ -31,11 +31,15 @@ def stays_of(result: Result, run: int) -> Stays:
     run = whole_number("run", run)
     if result.stays is None:
         raise SettingError(
-            f"{result.label} on {result.settings['instance']} has no record of its memory: "
-            "simulate with record=True (on the command line: handful run --record --out ...)"
+            f"{result.label} on {shortened(result.settings['instance'])} has no record of its "
+            "memory: simulate with record=True (on the command line: handful run --record --out "
+            "...)"
         )
     if not 0 <= run < len(result.stays):
-        raise SettingError(f"run={run}: the result has the runs 0 to {len(result.stays) - 1}")
+        raise SettingError(
+            f"run={run}: give 0 to {len(result.stays) - 1}, counted from the first run that the "
+            f"result has, number {result.run_numbers[0]}"
+        )
     stays = result.stays[run]
     bars = int((stays.arms >= 0).sum())
     if bars > MOST_BARS:
@@ -44,11 +48,6 @@ def stays_of(result: Result, run: int) -> Stays:
             f"({MOST_BARS:,}): simulate it with a smaller horizon"
         )
     return stays
-
-
-def short(name: str, most: int = 44) -> str:
-    """Shorten a name to fit a title: an instance may list hundreds of means."""
-    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 class Rows:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.plots.stays import Rows, phase_starts, recommended_last, short, stays_of
+from handful.errors import shortened
+from handful.plots.stays import Rows, phase_starts, recommended_last, stays_of
 from handful.plots.style import set_scales, shown_axes
 from handful.simulation.outcome import Stays
 
@@ -80,7 +81,7 @@ def plot_memory(
     _label_rows(ax, rows)
     ax.set_xlabel("pulls")
     number = run + settings.get("first_run", 0)
-    whose = f"{result.label} on {short(settings['instance'])}, run {number}:"
+    whose = f"{result.label} on {shortened(settings['instance'], 44)}, run {number}:"
     verdict = f"ends with {rows.described(last)}"
     ax.set_title(
         f"{whose}{' ' if len(whose + verdict) < 80 else chr(10)}{verdict}",

@@ -24,10 +24,9 @@ from handful.errors import (
     SettingError,
     StateError,
     UnknownArmError,
-    whole_number,
 )
 from handful.policies.definition import Definition
-from handful.policies.given import UNIT, ArmsLike, arms_for, seed_word, unit_reward
+from handful.policies.given import UNIT, ArmsLike, arms_for, seed_word, unit_reward, whole_ticket
 from handful.policies.saving import Frame
 from handful.policies.settings import check_rescale, check_settings
 
@@ -110,7 +109,8 @@ class Policy(Definition):
     def decide(self) -> Decision:
         """Return an arm to pull and a ticket for its reward. Any number may be open at once."""
         with self._lock:
-            slot = self._next_slot()
+            slot = self._next_with_care() if self._careful else self._propose(self._state, self._p)
+            self._refuse_slot(slot)
             state = self._state
             pending = state.pending
             if pending != NO_SLOT and (pending >= state.held or state.born[pending] > state.clock):
@@ -126,7 +126,7 @@ class Policy(Definition):
         that is not a number in range is an error, and its ticket stays open.
         """
         value = unit_reward(reward, self._rescale)
-        number = whole_number("ticket", ticket)
+        number = ticket if type(ticket) is int else whole_ticket(ticket)
         with self._lock:
             state = self._state
             receipt, slot = settle(state, number, self._memory)
@@ -148,9 +148,13 @@ class Policy(Definition):
                     state = self._state
                 else:
                     slot = self._propose(state, self._p)
-                if slot < 0:
-                    self._refuse_scores()
-                self._pending_label = self._label(state.arm[slot])
+                try:
+                    if slot < 0:
+                        self._refuse_slot(slot)
+                    self._pending_label = self._label(state.arm[slot])
+                except (IndexError, TypeError):
+                    self._refuse_slot(slot)
+                    raise
                 state.clock += 1
                 state.pending = slot
             return self._pending_label
@@ -160,7 +164,9 @@ class Policy(Definition):
     def update(self, arm: Any, reward: float) -> None:
         """Take in the reward of an arm in memory, usually the one just selected.
 
-        A refused update changes nothing. Rewards lie in [0, 1], or in `rescale`.
+        An update without a select before it counts as a decision, too; where a reward may be
+        delivered twice, use `decide` and `reward`. A refused update changes nothing. Rewards lie in
+        [0, 1], or in `rescale`.
         """
         if type(reward) is float and self._rescale is None and 0.0 <= reward <= 1.0:
             value = reward
@@ -180,12 +186,6 @@ class Policy(Definition):
         finally:
             self._release()
 
-    def _next_slot(self) -> int:
-        slot = self._next_with_care() if self._careful else self._propose(self._state, self._p)
-        if slot < 0:
-            self._refuse_scores()
-        return slot
-
     def _next_with_care(self) -> int:
         """Ask the policy for a slot; where the arms end, leave everything as it was."""
         if self.clairvoyant and self._mean_of is None:
@@ -195,10 +195,10 @@ class Policy(Definition):
             )
         before = self._state.copy()
         slot = self._propose(self._state, self._p)
-        if slot < 0:
+        state = self._state
+        if not 0 <= slot < state.held:
             self._state = before
             return slot
-        state = self._state
         try:
             for arm in state.arm[: state.held]:
                 self._arms.label(arm)
@@ -211,8 +211,21 @@ class Policy(Definition):
             self._see()
         return slot
 
-    def _refuse_scores(self) -> None:
+    def _refuse_slot(self, slot: int) -> None:
+        """Raise an error that says what is wrong with the slot that `propose` returned, if any."""
         state = self._state
+        if slot in range(state.held):
+            if not 0 <= state.arm[slot] < self._arms.n:
+                raise RuleError(
+                    f"{self.name} has arm {state.arm[slot]} in slot {slot}, and there are arms 0 "
+                    f"to {self._arms.n - 1}: give admit(state, slot, arm) an arm among them"
+                )
+            return
+        if slot != -1 or not hasattr(self._acts_as, "rule"):
+            raise RuleError(
+                f"propose of {self.name} returned the slot {slot!r}, and the slots in use are 0 to "
+                f"{state.held - 1}: return one of these, or admit an arm first"
+            )
         statistics = ", ".join(
             f"(n={n}, s={s:g})" for n, s in zip(state.pulls[:8], state.sums[:8], strict=True)
         )
@@ -238,8 +251,9 @@ class Policy(Definition):
 
         A simulator calls this. It is not saved: a restored policy must be given it again.
         """
-        self._mean_of = mean_of
-        self._see()
+        with self._lock:
+            self._mean_of = mean_of
+            self._see()
 
     def _see(self) -> None:
         if self.clairvoyant and self._mean_of is not None:
@@ -310,7 +324,7 @@ class Policy(Definition):
         slot = self._arms.slot_of(arm, held)
         if slot is not None:
             return slot
-        shown = ", ".join(_short(label) for label in self.arms_in_memory[:8])
+        shown = ", ".join(_short(label) for label in self._held_labels()[:8])
         known = self._arms.knows(arm)
         if known is False:
             raise UnknownArmError(
@@ -348,11 +362,19 @@ class Policy(Definition):
     @property
     def arms_in_memory(self) -> list[Any]:
         """The labels of the arms that have statistics now."""
+        with self._lock:
+            return self._held_labels()
+
+    def _held_labels(self) -> list[Any]:
         return [self._arms.label(arm) for arm in self._state.arm[: self._state.held]]
 
     @property
     def memory_words(self) -> int:
         """The 64-bit words that the whole state takes with every slot in use."""
+        with self._lock:
+            return self._words()
+
+    def _words(self) -> int:
         free = 0 if self.unbounded else min(self._memory, self.n_arms) - self._state.held
         return -(
             -(len(self._bytes(fingerprint=0)) + max(0, free) * slot_size(self._acts_as.State)) // 8
@@ -372,7 +394,7 @@ class Policy(Definition):
                 rewards=state.rewards,
                 forgotten=state.forgotten,
                 refused=state.refused,
-                place=f"{self._acts_as.place(state, self._p)}; {self.memory_words} words of state",
+                place=f"{self._acts_as.place(state, self._p)}; {self._words()} words of state",
             )
 
     def _arm_stats(self, slot: int, best: int) -> ArmStats:

@@ -13,6 +13,7 @@ the same source, and asks the class attributes here what it must know of a polic
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from handful.core.state import State as AnyState
@@ -30,6 +31,14 @@ class Parameters(NamedTuple):
     K: int
     M: int
     endless: bool
+
+
+@cache
+def parameters_with(settings: tuple[str, ...]) -> Any:
+    """Return the type of p for a policy with these settings."""
+    fields = [(name, float) for name in settings]
+    shape = [("K", int), ("M", int), ("endless", bool), *fields]
+    return NamedTuple("Parameters", shape) if settings else Parameters
 
 
 class Definition:
@@ -58,7 +67,8 @@ class Definition:
     """Is given the true means, in the field `true_mean` of its record: for simulations only."""
 
     State: ClassVar[type[AnyState]] = AnyState
-    Parameters: ClassVar[Any] = Parameters
+    Parameters: ClassVar[Any] = None
+    """The type of p. None: a named tuple of K, M, endless and the settings, in their order."""
     calm: ClassVar[Any] = None
     """For simulations that skip pulls: calm(state, slot, p) gives how many pulls to come keep the
     slot whatever their rewards, and how many do if they are successes."""
@@ -78,7 +88,7 @@ class Definition:
     @staticmethod
     def propose(state: Any, p: Any) -> int:
         """Return the slot to pull next; let arms come and go."""
-        raise NotImplementedError
+        raise NotImplementedError("the policy defines no propose(state, p), which returns a slot")
 
     @staticmethod
     def observe(state: Any, slot: int, reward: float, p: Any) -> None:
@@ -102,7 +112,8 @@ class Definition:
     @classmethod
     def parameters(cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]) -> Any:
         """Return what the functions of this policy are given as p."""
-        return cls.Parameters(n_arms, memory, endless, **values)
+        kind = cls.Parameters or parameters_with(tuple(values))
+        return kind(n_arms, memory, endless, **values)
 
     @classmethod
     def stands_for(cls, memory: int, n_arms: int) -> type[Any]:

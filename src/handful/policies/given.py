@@ -46,6 +46,17 @@ def seed_word(seed: int | None) -> int:
     return words("policy", whole_number("seed", seed), count=1)[0]
 
 
+def whole_ticket(ticket: Any) -> int:
+    """Return a ticket as an integer, or raise an error that says what to give."""
+    hint = ": give decision.ticket"
+    if isinstance(ticket, str | bytes):
+        hint = ": give int(ticket)"
+    try:
+        return whole_number("ticket", ticket)
+    except SettingError as error:
+        raise SettingError(f"{error}{hint}") from None
+
+
 def unit_reward(reward: Any, rescale: tuple[float, float] | None) -> float:
     """Return a reward as a number in [0, 1], or raise an error that says what is wrong with it."""
     lo, hi = rescale or UNIT

@@ -8,7 +8,7 @@ the pulls that can change a decision. `auto` takes the fastest that can run the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +38,7 @@ __all__ = [
 
 def simulate(
     policy: str | type[Policy],
-    instance: str | Instance | Sequence[float],
+    instance: str | Instance | Sequence[float] | Mapping[Any, float],
     *,
     memory: int | None = None,
     horizon: float,
@@ -105,15 +105,16 @@ def run_cell(
 def compare(
     a: str | type[Policy] | Result,
     b: str | type[Policy] | Result,
-    instance: str | Instance | Sequence[float] | None = None,
+    instance: str | Instance | Sequence[float] | Mapping[Any, float] | None = None,
     *,
     memory: int | None = None,
     horizon: float | None = None,
-    runs: int | range = 100,
-    seed: int = 0,
-    engine: str = "auto",
+    runs: int | range | None = None,
+    seed: int | None = None,
+    engine: str | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
+    **settings: float,
 ) -> Comparison:
     """Compare two policies run by run on a common reward tape.
 
@@ -127,16 +128,25 @@ def compare(
             other arguments.
         memory: for those of the two that take one.
         horizon: pulls per run.
-        runs: independent runs, or a range of their numbers.
-        seed: any integer.
-        engine: as in `simulate`.
+        runs: independent runs, or a range of their numbers; 100 unless given.
+        seed: any integer; 0 unless given.
+        engine: as in `simulate`; "auto" unless given.
         n_jobs: workers.
         progress: as in `simulate`, once for each policy.
+        settings: none; a setting belongs to one of the two and is part of its name.
     """
+    if settings:
+        key, value = next(iter(settings.items()))
+        raise SettingError(
+            f"{key}={value!r}: write a setting of one policy into its name, such as "
+            f'"ucb-m:{key}={value}"'
+        )
     if isinstance(a, Result) and isinstance(b, Result):
-        if (instance, memory, horizon) != (None, None, None):
+        given = (instance, memory, horizon, runs, seed, engine, n_jobs, progress)
+        if any(value is not None for value in given):
             raise SettingError(
-                "results have an instance, a memory and a horizon already: give compare(a, b) only"
+                "results were simulated already, each with its own instance, runs and seed: give "
+                "compare(a, b) only"
             )
         return paired(a, b)
     if isinstance(a, Result) or isinstance(b, Result):
@@ -152,7 +162,8 @@ def compare(
     first, second = (
         simulate(
             policy, instance, memory=memory if cls.takes_memory() else None, horizon=horizon,
-            runs=runs, seed=seed, engine=engine, tape=True, n_jobs=n_jobs, progress=progress,
+            runs=100 if runs is None else runs, seed=seed or 0, engine=engine or "auto",
+            tape=True, n_jobs=n_jobs, progress=progress,
         )
         for policy, cls in zip((a, b), classes, strict=True)
     )  # fmt: skip

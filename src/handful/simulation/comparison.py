@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.errors import SettingError
+from handful.errors import SettingError, shortened
 from handful.simulation.intervals import half_width
-from handful.simulation.result import Estimate, Result, shortened
+from handful.simulation.result import Estimate, Result
 
 _COMMON = ("instance", "horizon", "seed", "first_run", "runs")
 """Settings that two results must share for their runs to be pairs."""
@@ -59,7 +59,7 @@ class Comparison:
         if low > 0:
             return f"{self.b.label} is better"
         if math.isnan(low):
-            return "one run tells nothing: give more"
+            return "one run gives no interval: give runs >= 2"
         if low == high == 0:
             return "the two are equal in every run"
         return "the interval includes 0: more runs may tell them apart"

@@ -7,6 +7,7 @@ decide every random number in that run, so any range of runs can be run alone.
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -85,7 +86,7 @@ class Cell:
 
 def cell(
     policy: str | type[Policy],
-    instance_spec: str | Instance | Sequence[float],
+    instance_spec: str | Instance | Sequence[float] | Mapping[Any, float],
     memory: int | None,
     horizon: float,
     runs: int | range = 100,
@@ -149,21 +150,27 @@ def parse_policy(policy: str | type[Policy]) -> tuple[type[Policy], dict[str, fl
     if isinstance(policy, Policy):
         raise SettingError(f"give the class {type(policy).__name__} or its name, not a policy")
     name, _, text = str(policy).partition(":")
+    own = _CLASS.fullmatch(str(policy))
     try:
         cls = policy_class(name)
-    except UnknownNameError as unknown:
-        own = _CLASS.fullmatch(str(policy))
+        if own is None:
+            return cls, parse_settings(text, str(policy))
+        unknown = f"{text!r} is no setting of {cls.name} of the form setting=number"
+    except UnknownNameError as error:
         if own is None:
             raise
-        cls = parse_policy(_imported(own[1], own[2], unknown))[0]
-        text = own[3] or ""
-    return cls, parse_settings(text, str(policy))
+        unknown = str(error)
+    cls = parse_policy(_imported(own[1], own[2], unknown))[0]
+    return cls, parse_settings(own[3] or "", str(policy))
 
 
-def _imported(module: str, name: str, unknown: UnknownNameError) -> type[Policy]:
-    """Import a policy class of the user's own, given as module:Class."""
+def _imported(module: str, name: str, unknown: str) -> type[Policy]:
+    """Import a policy class of the user's own, given as module:Class.
+
+    `unknown` says why the text is not the name of a policy of handful.
+    """
     try:
-        found = getattr(import_module(module), name)
+        imported = import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise SettingError(f"policy {module}:{name}: importing {module}: {error}") from error
@@ -171,12 +178,15 @@ def _imported(module: str, name: str, unknown: UnknownNameError) -> type[Policy]
             f"policy {module}:{name}: no module {module!r} can be imported (give module:Class; on "
             f"the command line the current directory is searched, too), and {unknown}"
         ) from None
-    except AttributeError:
-        raise SettingError(f"policy {module}:{name}: module {module} has no {name}") from None
     except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
         raise SettingError(
-            f"policy {module}:{name}: importing {module} failed: {type(error).__name__}: {error}"
+            f"policy {module}:{name}: importing {module} failed: {type(error).__name__}: {error} "
+            f"({where.filename}, line {where.lineno})"
         ) from error
+    found = getattr(imported, name, None)
+    if found is None:
+        raise SettingError(f"policy {module}:{name}: module {module} has no {name}")
     if not (isinstance(found, type) and issubclass(found, Policy)):
         raise SettingError(f"policy {module}:{name} is not a subclass of handful.Policy")
     return found

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.errors import MissingExtraError, SettingError
+from handful.errors import MissingExtraError, SettingError, shortened
 from handful.instances import instance
 from handful.policies.definition import UNBOUNDED
 from handful.simulation.files import write_file
@@ -252,11 +252,6 @@ class Result:
             for name, value in rows.items()
         )
         return f"<table><tbody>{cells}</tbody></table>"
-
-
-def shortened(text: str, most: int = 70) -> str:
-    """Shorten a text to fit a line: an instance may list a hundred means."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def write_csv(results: Sequence[Result], path: str | os.PathLike[str]) -> None:

@@ -26,6 +26,10 @@ class Check:
             self._function(self._subject)
         except ContractError as error:
             raise ContractError(f"{self._subject}, check {self.__name__}: {error}") from None
+        except Exception as error:
+            raise ContractError(
+                f"{self._subject}, check {self.__name__}: raised {type(error).__name__}: {error}"
+            ) from error
 
     def __repr__(self) -> str:
         return f"<check {self.__name__} of {self._subject}>"

@@ -58,7 +58,7 @@ class Make:
         return twin
 
     def __str__(self) -> str:
-        return self.cls.name
+        return getattr(self.cls, "name", self.cls.__name__)
 
 
 def default_arms(cls: type[Policy]) -> Any:
