@@ -189,6 +189,8 @@ def _print_table(name: str, results: Results, whole_table: bool) -> None:
             f"{within} of {count} cells of the paper's algorithms within 3 standard errors, "
             f"the farthest at {farthest:.1f}"
         )
+    if count and tables.has_few_runs(cells):
+        agreed += f" (fewer than {tables.FEW_RUNS} runs a cell: too few to judge by)"
     click.echo(f"{title}: {agreed}")
 
 

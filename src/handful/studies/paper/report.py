@@ -101,6 +101,7 @@ def _contents(results: Results, pairs: list[beyond.Pair], seed: int) -> dict[str
         "ours": ours,
         "within": within,
         "farthest": farthest,
+        "has_few_runs": tables.has_few_runs(every_cell),
         "claims": judged,
         "tally": _tally([claim for claim in judged if claim.papers]),
         "berry": _berry(measured["table1"]),

@@ -12,6 +12,10 @@ from handful.studies.paper.published import INSTANCES, UNIT
 from handful.studies.results import Results
 
 
+FEW_RUNS = 10
+"""With fewer runs a standard error is itself too uncertain to judge a cell by."""
+
+
 @dataclass(frozen=True)
 class TableCell:
     """Regret / 10^5: what the paper prints, what we measured, and how far apart they are."""
@@ -70,6 +74,11 @@ def by_row(cells: Sequence[TableCell]) -> list[list[TableCell]]:
     """The cells of each row together."""
     width = len(INSTANCES)
     return [list(cells[i : i + width]) for i in range(0, len(cells), width)]
+
+
+def has_few_runs(cells: Sequence[TableCell]) -> bool:
+    """Whether there are too few runs to judge how well the cells agree with the paper."""
+    return any(cell.runs < FEW_RUNS for cell in cells)
 
 
 def agreement(cells: Sequence[TableCell]) -> tuple[int, int, float]:
