@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+from copy import copy
+from inspect import signature
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -142,6 +145,19 @@ def test_one_may_write_a_rule_of_ones_own() -> None:
         ({"score": greedy_score, "growth": UCB1.growth, "width": UCB1.width}, "not all three"),
     ],
 )
-def test_a_rule_with_too_little_or_too_much_is_refused(parts: dict[str, object], said: str) -> None:
+def test_a_rule_with_too_little_or_too_much_is_refused(parts: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         Rule("mine", **parts)
+
+
+def test_the_signature_of_a_rule_is_that_of_its_fields() -> None:
+    given = signature(Rule).parameters
+    assert tuple(given) == Rule._fields
+    defaults = {name: p.default for name, p in given.items() if p.default is not p.empty}
+    assert defaults == Rule._field_defaults
+
+
+def test_a_copy_of_a_rule_has_every_field_in_its_place() -> None:
+    for rule in (UCB1, IMED, THOMPSON):
+        assert copy(rule) == rule
+        assert rule._replace(name="other")[1:] == rule[1:]
