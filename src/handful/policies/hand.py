@@ -11,12 +11,14 @@ as a Bernoulli trial (`toss`).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from handful.core.shuffle import arm_at, position_of
 from handful.core.state import Int, Slot, Small, State, admit, credit, slot_of
 from handful.errors import StateError
 from handful.policies.base import Policy
+from handful.policies.settings import PLANNED, Setting
 from handful.rules.base import trial
 
 FOREVER = 2**62
@@ -32,6 +34,21 @@ class HandState(State):
     """How many arms have come up."""
     up_next: Small
     """1 if the next arm is to take the slot in hand before it is pulled."""
+
+
+class BestState(HandState):
+    """A record that stores the best arm so far besides the one in hand."""
+
+    best: Slot
+
+
+class WithHorizon(NamedTuple):
+    """Parameters of policies that are given the horizon."""
+
+    K: int
+    M: int
+    endless: bool
+    horizon: float
 
 
 def bring_up(state: Any, slot: int, p: Any, refresh: bool) -> int:
@@ -110,6 +127,30 @@ class RetainingPolicy(HandPolicy):
         return state.hand  # type: ignore[no-any-return]
 
 
+class PlannedPolicy(HandPolicy):
+    """A policy with one arm in hand whose only setting is the horizon that it plans for."""
+
+    needs_horizon = True
+    Parameters = WithHorizon
+    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
+
+
+class BestPolicy(HandPolicy):
+    """A policy with one arm in hand that recommends the best arm so far, which it stores."""
+
+    State = BestState
+
+    @staticmethod
+    def recommend_arm(state: BestState, p: Any) -> int:
+        """Return the stored arm."""
+        return state.arm[state.best]
+
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Refuse a stored arm that is not in memory."""
+        check_best(state, p)
+
+
 def check_hand(state: HandState, p: Any) -> None:
     """Refuse a record whose place in the order or slot in hand cannot be."""
     refuse_unless_flag(state.up_next)
@@ -130,6 +171,14 @@ def check_filled(state: HandState, p: Any) -> None:
     """Refuse a record with free slots although enough arms have come up to fill them."""
     if state.held != min(p.M, p.K, state.tried):
         raise StateError("the saved memory does not hold the arms that have come up")
+
+
+def check_best(state: BestState, p: Any) -> None:
+    """Refuse a record with free slots, or with a stored arm that is not in memory."""
+    check_hand(state, p)
+    check_filled(state, p)
+    if state.best >= state.held:
+        raise StateError("the saved policy has stored an arm that its memory does not have")
 
 
 def refuse_unless_flag(*flags: int) -> None:

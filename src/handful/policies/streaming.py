@@ -37,19 +37,20 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from handful.core.state import Float, Int, Slot, Small, credit
+from handful.core.state import Float, Int, Small, credit
 from handful.errors import StateError
 from handful.policies.hand import (
     FOREVER,
-    HandPolicy,
+    BestPolicy,
+    BestState,
     HandState,
+    PlannedPolicy,
     RetainingPolicy,
-    check_filled,
-    check_hand,
+    WithHorizon,
+    check_best,
     refuse_unless_counted,
     refuse_unless_flag,
 )
-from handful.policies.runs import WithHorizon
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
 PASSES = whole_setting(3.0, "passes over the arms", "B")
@@ -58,10 +59,9 @@ RADIUS = Setting(
 )
 
 
-class Stream(HandState):
+class Stream(BestState):
     """The stored arm that is the best so far, and whether the passes are over."""
 
-    best: Slot
     over: Small
 
 
@@ -138,24 +138,16 @@ def go_on(state: Stream, arms: float) -> None:
 
 
 def check_stream(state: Stream, p: Any) -> None:
-    """Refuse a stored arm that is not in memory."""
-    check_hand(state, p)
-    check_filled(state, p)
+    """Refuse a stored arm that is not in memory, and passes that are neither over nor not."""
+    check_best(state, p)
     refuse_unless_flag(state.over)
-    if state.best >= state.held:
-        raise StateError("the saved policy has stored an arm that its memory does not have")
 
 
-class StreamPolicy(HandPolicy):
-    """What the policies of this file share: the stored arm is recommended."""
+class StreamPolicy(BestPolicy):
+    """What the policies of this file share: they plan for a horizon, and take any rewards."""
 
     needs_horizon = True
     trials = False
-
-    @staticmethod
-    def recommend_arm(state: Any, p: Any) -> int:
-        """Return the stored arm."""
-        return state.arm[state.best]  # type: ignore[no-any-return]
 
     @staticmethod
     def check(state: Any, p: Any) -> None:
@@ -163,12 +155,10 @@ class StreamPolicy(HandPolicy):
         check_stream(state, p)
 
 
-class OnePass(StreamPolicy):
+class OnePass(StreamPolicy, PlannedPolicy):
     """A policy that looks at every arm in a single pass, and stores two."""
 
     own_memory = 2
-    Parameters = WithHorizon
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
 
 class SeveralPasses(StreamPolicy, RetainingPolicy):
