@@ -242,11 +242,11 @@ def test_a_policy_that_changes_its_mind_in_a_stay_is_seen_to(name: str, world: s
         **again.policy_settings(),
     )
     key = world_key(0, again.id, 0, False)
-    state = reward_stream(0, again.id, 0)
+    rng = reward_stream(0, again.id, 0)
     told = []
     for _ in range(3000):
         arm = policy.select()
-        policy.update(arm, again.instance.draw(arm, state, key))
+        policy.update(arm, again.instance.draw(arm, rng, key))
         told.append(policy.recommend())
     ends = [*stays.start[1:].tolist(), 3000]
     assert [told[end - 1] for end in ends] == stays.recommended.tolist()

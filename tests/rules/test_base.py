@@ -118,13 +118,13 @@ def test_a_first_pull_that_is_on_its_way_is_not_made_twice() -> None:
 
 
 def test_rewards_are_credited_as_given_unless_a_rule_says_otherwise() -> None:
-    state = [5, 7]
+    rng = [5, 7]
     own = Rule("mine", growth=lambda t, eta: 0.0, width=lambda n, b, m: 0.0)
     for rule in (UCB1, MOSS, GREEDY, own):
         assert rule.credit is as_given
         assert rule.tries_each_first
-    assert as_given(0.3, state) == 0.3
-    assert state == [5, 7]
+    assert as_given(0.3, rng) == 0.3
+    assert rng == [5, 7]
 
 
 def test_one_may_write_a_rule_of_ones_own() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from hashlib import blake2b
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 MASK = 0xFFFF_FFFF_FFFF_FFFF
 GOLDEN = 0x9E37_79B9_7F4A_7C15
@@ -27,9 +27,6 @@ class Generator(Protocol):
     def __getitem__(self, index: int, /) -> int: ...
 
     def __setitem__(self, index: int, word: int, /) -> None: ...
-
-
-State: TypeAlias = Generator
 
 
 def as_word(x: int) -> int:
@@ -49,10 +46,10 @@ def mix(z: int) -> int:
     return z ^ (z >> 31)
 
 
-def next_word(state: State) -> int:
+def next_word(rng: Generator) -> int:
     """The next 64 random bits."""
-    state[0] = (state[0] + state[1]) & MASK
-    return mix(state[0])
+    rng[0] = (rng[0] + rng[1]) & MASK
+    return mix(rng[0])
 
 
 def unit(word: int) -> float:
@@ -60,15 +57,15 @@ def unit(word: int) -> float:
     return (word >> 11) * ULP
 
 
-def uniform(state: State) -> float:
+def uniform(rng: Generator) -> float:
     """The next uniform number in [0, 1)."""
-    state[0] = position = (state[0] + state[1]) & MASK
+    rng[0] = position = (rng[0] + rng[1]) & MASK
     return (mix(position) >> 11) * ULP
 
 
-def positive_uniform(state: State) -> float:
+def positive_uniform(rng: Generator) -> float:
     """A uniform number in (0, 1], safe under a logarithm."""
-    state[0] = position = (state[0] + state[1]) & MASK
+    rng[0] = position = (rng[0] + rng[1]) & MASK
     return ((mix(position) >> 11) + 1.0) * ULP
 
 
@@ -77,34 +74,34 @@ def tape_word(key: int, t: int, a: int) -> int:
     return mix((mix((key + (t * GOLDEN & MASK)) & MASK) + (a * ODD & MASK)) & MASK)
 
 
-def normal(state: State) -> float:
+def normal(rng: Generator) -> float:
     """A standard normal number (Marsaglia's polar method, the second value is discarded)."""
     while True:
-        u = 2.0 * uniform(state) - 1.0
-        v = 2.0 * uniform(state) - 1.0
+        u = 2.0 * uniform(rng) - 1.0
+        v = 2.0 * uniform(rng) - 1.0
         q = u * u + v * v
         if 0.0 < q < 1.0:
             return u * math.sqrt(-2.0 * math.log(q) / q)
 
 
-def beta(a: float, b: float, state: State) -> float:
+def beta(a: float, b: float, rng: Generator) -> float:
     """A Beta(a, b) number, a and b positive.
 
     By inversion where a shape is 1, else by R. C. H. Cheng's rejection (Communications of the
     ACM 21, 1978): algorithm BB where both shapes exceed 1, algorithm BC otherwise.
     """
     if a == 1.0 or b == 1.0 or (a > 1.0 and b > 1.0):
-        return beta_from_one(a, b, state)
-    return _beta_bc(a, b, state)
+        return beta_from_one(a, b, rng)
+    return _beta_bc(a, b, rng)
 
 
-def beta_from_one(a: float, b: float, state: State) -> float:
+def beta_from_one(a: float, b: float, rng: Generator) -> float:
     """The same where a shape is 1 or both exceed it."""
     if a == 1.0:
-        return -math.expm1(math.log(positive_uniform(state)) / b)
+        return -math.expm1(math.log(positive_uniform(rng)) / b)
     if b == 1.0:
-        return math.exp(math.log(positive_uniform(state)) / a)
-    return _beta_bb(a, b, state)
+        return math.exp(math.log(positive_uniform(rng)) / a)
+    return _beta_bb(a, b, rng)
 
 
 def _ratio(first: bool, shape: float, other: float, v: float) -> float:
@@ -115,14 +112,14 @@ def _ratio(first: bool, shape: float, other: float, v: float) -> float:
     return w / (other + w) if first else other / (other + w)
 
 
-def _beta_bb(a: float, b: float, state: State) -> float:
+def _beta_bb(a: float, b: float, rng: Generator) -> float:
     low, high = (a, b) if a <= b else (b, a)
     total = low + high
     rate = math.sqrt((total - 2.0) / (2.0 * low * high - total))
     gamma = low + 1.0 / rate
     while True:
-        u1 = positive_uniform(state)
-        u2 = positive_uniform(state)
+        u1 = positive_uniform(rng)
+        u2 = positive_uniform(rng)
         if u1 == 1.0:
             continue
         v = rate * math.log(u1 / (1.0 - u1))
@@ -139,7 +136,7 @@ def _beta_bb(a: float, b: float, state: State) -> float:
         return w / (high + w) if a == low else high / (high + w)
 
 
-def _beta_bc(a: float, b: float, state: State) -> float:
+def _beta_bc(a: float, b: float, rng: Generator) -> float:
     high = max(a, b)
     low = min(a, b)
     total = low + high
@@ -148,8 +145,8 @@ def _beta_bc(a: float, b: float, state: State) -> float:
     k1 = delta * (1.0 / 72.0 + low / 24.0) / (high * rate - 7.0 / 9.0)
     k2 = 0.25 + (0.5 + 0.25 / delta) * low
     while True:
-        u1 = positive_uniform(state)
-        u2 = positive_uniform(state)
+        u1 = positive_uniform(rng)
+        u2 = positive_uniform(rng)
         if u1 == 1.0:
             continue
         y = u1 * u2

@@ -131,13 +131,13 @@ def pull_by_cells(
 
 @use
 def highest(
-    n: Ints, s: Floats, m: int, lows: Floats, highs: Floats, floor: float, state: Words
+    n: Ints, s: Floats, m: int, lows: Floats, highs: Floats, floor: float, generator: Words
 ) -> int:
     """The slot with the highest draw, given the cells; some draw is no less than `floor`."""
     best = 0
     for i in range(m):
         if highs[i] > floor:
-            x = draw_within(n[i], s[i], lows[i], highs[i], state)
+            x = draw_within(n[i], s[i], lows[i], highs[i], generator)
             if x >= floor:
                 floor = x
                 best = i
@@ -145,7 +145,7 @@ def highest(
 
 
 @use
-def draw_within(n: int, s: float, low: float, high: float, state: Words) -> float:
+def draw_within(n: int, s: float, low: float, high: float, generator: Words) -> float:
     """A draw from the posterior that is known to be between low and high.
 
     The outermost cells are long: there the proposals are those of `contest`.
@@ -155,13 +155,13 @@ def draw_within(n: int, s: float, low: float, high: float, state: Words) -> floa
         x = -1.0
         while x < 0.0:
             if first:
-                x = contest.proposal(n, n - s, 1.0 - high, state)
+                x = contest.proposal(n, n - s, 1.0 - high, generator)
             else:
-                x = contest.proposal(n, s, low, state)
+                x = contest.proposal(n, s, low, generator)
         return 1.0 - x if first else x
     mode = min(max(low, s / n), high) if n > 0 else low
     while True:
-        x = low + (high - low) * rng.uniform(state)
+        x = low + (high - low) * rng.uniform(generator)
         if not low < x < high:
             continue
         log_ratio = 0.0
@@ -169,5 +169,5 @@ def draw_within(n: int, s: float, low: float, high: float, state: Words) -> floa
             log_ratio += s * math.log(x / mode)
         if s < n:
             log_ratio += (n - s) * math.log((1.0 - x) / (1.0 - mode))
-        if math.log(rng.positive_uniform(state)) <= log_ratio:
+        if math.log(rng.positive_uniform(generator)) <= log_ratio:
             return x

@@ -44,7 +44,8 @@ class RecordSpace(NamedTuple):
     """What is true of the arm in each slot."""
     stays: Ints
     """When the stay began that it is true of."""
-    state: Words
+    generator: Words
+    """Of the rewards."""
     scratch: Words
     failed: Ints
     """Not 0 after a policy found no slot to pull."""
@@ -90,11 +91,11 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
 
     def run(r: int, p: Any, world: World, batch: Batch, space: RecordSpace) -> None:
         T = batch.grid[-1]
-        scalars, slots, truth, stays, state, scratch, failed = space
+        scalars, slots, truth, stays, generator, scratch, failed = space
         mus, centres, gaps, n = truth.mus, truth.centres, truth.gaps, truth.n
         now = bind(scalars, slots)
-        state[0] = batch.rewards[r, 0]
-        state[1] = batch.rewards[r, 1]
+        generator[0] = batch.rewards[r, 0]
+        generator[1] = batch.rewards[r, 1]
         now.key = batch.order[r]
         now.rng[0] = batch.choices[r, 0]
         now.rng[1] = batch.choices[r, 1]
@@ -127,7 +128,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                     still, good = calm(now, slot, p)
                     still = min(still, until - t)
                     if still >= WORTH:
-                        wins = as_int(binomial.binomial(still, mu, state))
+                        wins = as_int(binomial.binomial(still, mu, generator))
                         absorb(now, slot, still, wins, p)
                         now.pulls[slot] += still
                         now.sums[slot] += wins
@@ -140,7 +141,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                     if good > 0 and mu > 0.5:
                         wins = good
                         if mu < 1.0:
-                            streak = math.log(rng.positive_uniform(state)) / math.log(mu)
+                            streak = math.log(rng.positive_uniform(generator)) / math.log(mu)
                             fails = streak < good
                             wins = as_int(streak) if fails else good
                         if wins > 0:
@@ -155,7 +156,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                             continue
                 x = 0.0 if fails else reward(
                     world.distribution, truth.arms[slot], mus[slot], centres[slot], world.spread,
-                    batch.on_tape, tape, t, state,
+                    batch.on_tape, tape, t, generator,
                 )  # fmt: skip
                 now.clock += 1
                 now.rewards += 1

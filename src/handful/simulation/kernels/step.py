@@ -88,7 +88,7 @@ def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         growths, widths = tables.growths, tables.widths
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
-        best, uniforms, state = scratch.best, scratch.uniforms, scratch.state
+        best, uniforms, generator = scratch.best, scratch.uniforms, scratch.generator
         quick = bernoulli and until <= TABLE
         drawn = t
         while t < until:
@@ -110,13 +110,13 @@ def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                 for lane in range(L):
                     i = best[lane] * L + lane
                     n[i] += 1
-                    state[0] = luck.rewards[lane]
-                    state[1] = luck.rewards[L + lane]
+                    generator[0] = luck.rewards[lane]
+                    generator[1] = luck.rewards[L + lane]
                     s[i] += reward(
                         luck.distribution, memory.arms[i], memory.mus[i], memory.centres[i],
-                        luck.spread, luck.on_tape, luck.tape[lane], clock, state,
+                        luck.spread, luck.on_tape, luck.tape[lane], clock, generator,
                     )  # fmt: skip
-                    luck.rewards[lane] = state[0]
+                    luck.rewards[lane] = generator[0]
                     hat[i] = s[i] / n[i]
                     wide[i] = widths[n[i]] if n[i] <= TABLE else width(n[i], b, m)
             t += 1

@@ -269,16 +269,16 @@ def bound(n: int, s: float, x: float, f: float) -> float:
 
 
 @use
-def _below(n: int, s: float, x: float, f: float, lower: float, state: Words) -> float:
+def _below(n: int, s: float, x: float, f: float, lower: float, generator: Words) -> float:
     """The leader's draw if it has an accepted proposal below x, or else x, which it exceeds."""
     if lower >= 1.0:
-        return contest.draw(n, s, state)
+        return contest.draw(n, s, generator)
     slope = (s - n * x) / (x * (1.0 - x))
-    d = -math.log(rng.positive_uniform(state)) / slope
+    d = -math.log(rng.positive_uniform(generator)) / slope
     if d >= x:
         return x
     # The density at x - d over the exponential's, whose height at x is lower * slope.
     log_ratio = s * math.log1p(-d / x) + (n - s) * math.log1p(d / (1.0 - x)) + slope * d
-    if math.log(rng.positive_uniform(state)) > log_ratio + math.log(f / (lower * slope)):
+    if math.log(rng.positive_uniform(generator)) > log_ratio + math.log(f / (lower * slope)):
         return x
     return x - d
