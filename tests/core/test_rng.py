@@ -130,7 +130,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("a", "b"), SHAPES)
-def test_beta_numbers_follow_the_beta_law(a: float, b: float) -> None:
+def test_beta_numbers_follow_the_beta_distribution(a: float, b: float) -> None:
     rng = stream("beta", str(a), str(b))
     sample = [beta(a, b, rng) for _ in range(DRAWS)]
     assert 0.0 <= min(sample) <= max(sample) <= 1.0

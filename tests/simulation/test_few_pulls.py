@@ -45,10 +45,10 @@ def records() -> list[tuple[int, int, int, int]]:
 
 def test_the_probability_of_the_second_arm_for_every_record() -> None:
     assert len(records()) == 330
-    assert (np.asarray(few_pulls.chance_table()) > 0).sum() == 330
+    assert (np.asarray(few_pulls.probability_table()) > 0).sum() == 330
     for f0, s0, f1, s1 in records():
         exact = exact_probability(1 + s1, 1 + f1, 1 + s0, 1 + f0)
-        stored = few_pulls.chance_table()[f0 + 8 * s0 + 64 * f1 + 512 * s1]
+        stored = few_pulls.probability_table()[f0 + 8 * s0 + 64 * f1 + 512 * s1]
         assert stored == pytest.approx(float(exact), rel=1e-13)
 
 
@@ -93,7 +93,7 @@ def short_duels(mu0: float, mu1: float, wrong: float = 1.0) -> list[int]:
     room.memory.mus[:WIDTH] = mu0
     room.memory.mus[WIDTH:] = mu1
     counts = np.zeros(PULLS + 1, dtype=np.int64)
-    probabilities = wrong * np.asarray(few_pulls.chance_table())
+    probabilities = wrong * np.asarray(few_pulls.probability_table())
     quick_duels(20_000, room.memory, luck, room.scratch, probabilities, counts)
     pulls = np.asarray(room.memory.n)
     assert (pulls[:WIDTH] + pulls[WIDTH:] == PULLS).all()

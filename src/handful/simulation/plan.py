@@ -78,7 +78,7 @@ class Cell:
         return check_settings(self.policy, self.settings).get("eta", 1.0)
 
     @property
-    def told_horizon(self) -> int:
+    def given_horizon(self) -> int:
         """The horizon that the policy is given; 0 if it is given none."""
         return int(self.policy_settings().get("horizon", 0))
 
