@@ -46,7 +46,7 @@ def check(policy: HandPolicy, slot: int, wins: list[float]) -> None:
         walked.clock += 1
         walked.rewards += 1
         policy.observe(walked, slot, reward, p)
-        assert (walked.hand, walked.up_next) == (slot, 0)  # type: ignore[attr-defined]
+        assert (walked.hand, walked.up_next) == (slot, 0)
     assert foreseen.pack() == walked.pack()
     assert policy.propose(walked, p) == slot
     assert foreseen.pack() == walked.pack()

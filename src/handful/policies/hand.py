@@ -51,7 +51,7 @@ class WithHorizon(NamedTuple):
     horizon: float
 
 
-def bring_up(state: Any, slot: int, p: Any, refresh: bool) -> int:
+def bring_up(state: HandState, slot: int, p: Any, refresh: bool) -> int:
     """Put the next arm into a slot and return the slot that it has.
 
     An arm that is in memory already stays in its slot, with its statistics unless `refresh`.
@@ -81,6 +81,7 @@ class HandPolicy(Policy):
 
     State = HandState
     trials = True
+    _state: HandState
 
     @staticmethod
     def start(state: Any, p: Any) -> None:
@@ -88,17 +89,17 @@ class HandPolicy(Policy):
         bring_up(state, 0, p, True)
 
     @staticmethod
-    def propose(state: Any, p: Any) -> int:
+    def propose(state: HandState, p: Any) -> int:
         """Return the slot in hand, with the next arm in it if it is due."""
         if state.up_next:
             state.up_next = 0
             state.hand = bring_up(state, state.hand, p, True)
-        return state.hand  # type: ignore[no-any-return]
+        return state.hand
 
     @staticmethod
     def recommend_arm(state: Any, p: Any) -> int:
         """Return the arm in hand; where it has not come up yet, the first in memory."""
-        return state.arm[state.hand if state.hand < state.held else 0]  # type: ignore[no-any-return]
+        return int(state.arm[state.hand if state.hand < state.held else 0])
 
     @staticmethod
     def check(state: Any, p: Any) -> None:
@@ -106,7 +107,7 @@ class HandPolicy(Policy):
         check_hand(state, p)
 
     def _place(self) -> str:
-        tried: int = self._state.tried  # type: ignore[attr-defined]
+        tried = self._state.tried
         if self._p.endless or tried <= self._p.K:
             return f"{tried} arms tried"
         lap, arm = divmod(tried - 1, self._p.K)
@@ -119,12 +120,12 @@ class RetainingPolicy(HandPolicy):
     trials = False
 
     @staticmethod
-    def propose(state: Any, p: Any) -> int:
+    def propose(state: HandState, p: Any) -> int:
         """Return the slot in hand, with the next arm in it, or the slot that this arm has."""
         if state.up_next:
             state.up_next = 0
             state.hand = bring_up(state, state.hand, p, False)
-        return state.hand  # type: ignore[no-any-return]
+        return state.hand
 
 
 class PlannedPolicy(HandPolicy):
