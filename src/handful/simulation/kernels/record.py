@@ -23,7 +23,7 @@ from handful.policies.base import Policy
 from handful.simulation.kernels.arrays import Ints, Words
 from handful.simulation.kernels.block import Memory, empty_memory, entry
 from handful.simulation.kernels.exact import plus, plus_all, times
-from handful.simulation.kernels.jit import family, kernel, use
+from handful.simulation.kernels.jit import family, kernel, named, use
 from handful.simulation.kernels.state import Scalars, Slots, bind, empty_record
 from handful.simulation.kernels.world import Batch, Build, World, as_int, reward_of
 
@@ -88,6 +88,21 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
     skipping = build.skipping
     calm = use(policy.calm or restless)
     absorb = use(policy.absorb or unmoved)
+    kind = f"record_{build.tag}"
+    parts = (start, propose, observe, clairvoyant, calm, absorb)
+    # Functions that a factory made do not show what they were made of: whose they are must count.
+    owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
+    kin = family(kind, policy.name, *parts, *owner)
+
+    def skip(now: Any, slot: int, pulls: int, wins: int, p: Any, n: Ints) -> None:
+        absorb(now, slot, pulls, wins, p)
+        now.pulls[slot] += pulls
+        now.sums[slot] += wins
+        now.clock += pulls
+        now.rewards += pulls
+        n[slot] += pulls
+
+    skip = named(skip, "skip", kin)
 
     def run(r: int, p: Any, world: World, batch: Batch, space: RecordSpace) -> None:
         T = batch.grid[-1]
@@ -129,12 +144,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                     still = min(still, until - t)
                     if still >= WORTH:
                         wins = as_int(binomial.binomial(still, mu, generator))
-                        absorb(now, slot, still, wins, p)
-                        now.pulls[slot] += still
-                        now.sums[slot] += wins
-                        now.clock += still
-                        now.rewards += still
-                        n[slot] += still
+                        skip(now, slot, still, wins, p, n)
                         t += still
                         continue
                     good = min(good, until - t)
@@ -145,12 +155,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                             fails = streak < good
                             wins = as_int(streak) if fails else good
                         if wins > 0:
-                            absorb(now, slot, wins, wins, p)
-                            now.pulls[slot] += wins
-                            now.sums[slot] += wins
-                            now.clock += wins
-                            now.rewards += wins
-                            n[slot] += wins
+                            skip(now, slot, wins, wins, p, n)
                             t += wins
                         if t == until or not fails:
                             continue
@@ -173,8 +178,4 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                 if n[i] > 0:
                     batch.pulls[r, truth.arms[i]] += n[i]
 
-    kind = f"record_{build.tag}"
-    parts = (start, propose, observe, clairvoyant, calm, absorb)
-    # Functions that a factory made do not show what they were made of: whose they are must count.
-    owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
-    return kernel(run, family(kind, policy.name, *parts, *owner))
+    return kernel(run, kin)
