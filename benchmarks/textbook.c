@@ -2,8 +2,8 @@
  *
  * The yardstick of `handful bench`, built with the system's compiler. The logarithm is taken once a
  * pull, the random numbers are xoshiro256+ (Blackman and Vigna, 2018); the index of every arm in
- * memory is worked out from its formula at every pull, and nothing is kept between pulls but the
- * statistics. With M >= K it is UCB1 itself.
+ * memory is worked out from its formula at every pull, and only the statistics are stored
+ * between pulls. With M >= K it is UCB1 itself.
  */
 #include <math.h>
 #include <stdint.h>

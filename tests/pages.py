@@ -87,9 +87,9 @@ def install_lines() -> set[str]:
 
 def environment() -> dict[str, str]:
     """Little but the folder of this Python's programs, so that a page needs nothing else."""
-    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
-    return {"MPLBACKEND": "agg", "PATH": programs, **kept}
+    return {"MPLBACKEND": "agg", "PATH": programs, **passed_on}
 
 
 def run_python(code: str, folder: Path) -> str:

@@ -115,7 +115,7 @@ def at_random_kernel(build: Build) -> Callable[..., None]:
     enter = entry(build)
 
     def run(r: int, world: World, batch: Batch, space: RecordSpace) -> None:
-        truth, choices = space.truth, space.state
+        truth, choices = space.truth, space.generator
         choices[0] = batch.choices[r, 0]
         choices[1] = batch.choices[r, 1]
         K = world.n_arms

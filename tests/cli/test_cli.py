@@ -108,15 +108,15 @@ def test_eta_goes_to_the_policies_that_have_it() -> None:
 def test_out_writes_a_file_that_reads_back(tmp_path: Path) -> None:
     out = tmp_path / "x.parquet"
     cells = data(*GRID, "--out", str(out))
-    kept = read_parquet(out)
-    assert [r.regret.per_run.tolist() for r in kept] == [c["regret_per_run"] for c in cells]
+    saved = read_parquet(out)
+    assert [r.regret.per_run.tolist() for r in saved] == [c["regret_per_run"] for c in cells]
     assert list(tmp_path.iterdir()) == [out]
 
 
 def test_regret_to_a_quantile_is_reported_beside_the_conventional_one() -> None:
     cell = data("run", "-p", "qucb-m", "-m", "2", "-i", "I2", "-T", "1000", "-r", "3",
                 "--rho", "0.1")[0]  # fmt: skip
-    # The 0.9 quantile of the uniform law is 0.9, so the two differ by T / 10.
+    # The 0.9 quantile of the uniform distribution is 0.9, so the two differ by T / 10.
     assert cell["quantile_regret_mean"] == pytest.approx(cell["regret_mean"] - 100.0)
     assert cell["rho"] == 0.1
 

@@ -46,8 +46,8 @@ def test_differences_of_log_probabilities_keep_their_digits(n: int, q: float) ->
      (10**6, 0.99), (10**9, 0.5), (10**9, 1e-9), (10**9, 1 - 1e-8)],
 )  # fmt: skip
 def test_draws_have_the_distribution(n: int, p: float) -> None:
-    state = stream("binomial", n, str(p))
-    drawn = np.array([binomial(n, p, state) for _ in range(DRAWS)])
+    rng = stream("binomial", n, str(p))
+    drawn = np.array([binomial(n, p, rng) for _ in range(DRAWS)])
     distribution = stats.binom(n, p)
     edges = np.unique(distribution.ppf(np.linspace(0.002, 0.998, 25)).astype(int))
     probabilities = np.diff(np.concatenate([[0.0], distribution.cdf(edges), [1.0]]))
@@ -59,13 +59,13 @@ def test_draws_have_the_distribution(n: int, p: float) -> None:
 
 @pytest.mark.parametrize("p", [0.0, 1.0])
 def test_what_is_certain_is_certain(p: float) -> None:
-    state = stream("certain")
-    assert [binomial(1000, p, state) for _ in range(5)] == [1000 * p] * 5
+    rng = stream("certain")
+    assert [binomial(1000, p, rng) for _ in range(5)] == [1000 * p] * 5
 
 
 def test_the_largest_uniform_number_is_no_absurd_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     # 1 - 2^-53 is more than the rounded probabilities add up to.
-    monkeypatch.setattr("handful.core.binomial.uniform", lambda state: 1.0 - 2.0**-53)
+    monkeypatch.setattr("handful.core.binomial.uniform", lambda rng: 1.0 - 2.0**-53)
     for n, p in ((1321, 0.00397), (100, 0.05), (10**6, 3e-6)):
         assert binomial(n, p, [0, 1]) < 60
 

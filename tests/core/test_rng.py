@@ -53,8 +53,8 @@ def test_mix_is_a_bijection_of_64_bit_words(z: int) -> None:
 
 
 def test_the_generator_is_splitmix64_as_published() -> None:
-    state = [1234567, GOLDEN]
-    assert [next_word(state) for _ in range(5)] == [
+    rng = [1234567, GOLDEN]
+    assert [next_word(rng) for _ in range(5)] == [
         6457827717110365317,
         3203168211198807973,
         9817491932198370423,
@@ -73,14 +73,14 @@ def test_uniform_numbers_stay_below_1_and_positive_ones_above_0() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_uniform_numbers_are_uniform(seed: int) -> None:
-    state = stream("uniform", seed)
-    assert follows([uniform(state) for _ in range(DRAWS)], stats.uniform.cdf)
-    assert follows([positive_uniform(state) for _ in range(DRAWS)], stats.uniform.cdf)
+    rng = stream("uniform", seed)
+    assert follows([uniform(rng) for _ in range(DRAWS)], stats.uniform.cdf)
+    assert follows([positive_uniform(rng) for _ in range(DRAWS)], stats.uniform.cdf)
 
 
 def test_a_number_tells_nothing_of_the_next() -> None:
-    state = stream("pairs")
-    tenths = [int(10 * uniform(state)) for _ in range(DRAWS + 1)]
+    rng = stream("pairs")
+    tenths = [int(10 * uniform(rng)) for _ in range(DRAWS + 1)]
     pairs = Counter(pairwise(tenths))
     assert even([pairs[i, j] for i in range(10) for j in range(10)])
 
@@ -93,14 +93,14 @@ def test_streams_of_neighbouring_seeds_tell_nothing_of_each_other() -> None:
 
 @pytest.mark.parametrize("bit", [0, 11, 40, 63])
 def test_each_bit_is_a_fair_coin(bit: int) -> None:
-    state = stream("bits", bit)
-    ones = sum(next_word(state) >> bit & 1 for _ in range(DRAWS))
+    rng = stream("bits", bit)
+    ones = sum(next_word(rng) >> bit & 1 for _ in range(DRAWS))
     assert even([ones, DRAWS - ones])
 
 
 def test_normal_numbers_are_normal() -> None:
-    state = stream("normal")
-    sample = [normal(state) for _ in range(DRAWS)]
+    rng = stream("normal")
+    sample = [normal(rng) for _ in range(DRAWS)]
     assert follows(sample, stats.norm.cdf)
     assert not follows(sample, stats.norm(scale=1.2).cdf)
 
@@ -130,17 +130,17 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("a", "b"), SHAPES)
-def test_beta_numbers_follow_the_beta_law(a: float, b: float) -> None:
-    state = stream("beta", str(a), str(b))
-    sample = [beta(a, b, state) for _ in range(DRAWS)]
+def test_beta_numbers_follow_the_beta_distribution(a: float, b: float) -> None:
+    rng = stream("beta", str(a), str(b))
+    sample = [beta(a, b, rng) for _ in range(DRAWS)]
     assert 0.0 <= min(sample) <= max(sample) <= 1.0
     assert follows(sample, stats.beta(a, b).cdf)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1.0, 7.0), (2.0, 3.0), (1e6, 2e6)])
 def test_the_test_of_the_beta_law_sees_a_small_shift_and_a_wrong_shape(a: float, b: float) -> None:
-    state = stream("beta", str(a), str(b))
-    sample = [beta(a, b, state) for _ in range(DRAWS)]
+    rng = stream("beta", str(a), str(b))
+    sample = [beta(a, b, rng) for _ in range(DRAWS)]
     sd = math.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
     assert not follows([x - 0.08 * sd for x in sample], stats.beta(a, b).cdf)
     assert not follows(sample, stats.beta(1.5 * a, 1.5 * b).cdf)
@@ -150,9 +150,9 @@ def test_the_test_of_the_beta_law_sees_a_small_shift_and_a_wrong_shape(a: float,
 def test_beta_numbers_of_extreme_shapes_are_numbers_in_the_unit_interval(
     a: float, b: float
 ) -> None:
-    state = stream("extreme")
+    rng = stream("extreme")
     for first, second in ((a, b), (b, a)):
-        assert all(0.0 <= beta(first, second, state) <= 1.0 for _ in range(2_000))
+        assert all(0.0 <= beta(first, second, rng) <= 1.0 for _ in range(2_000))
 
 
 def test_words_are_the_same_in_every_process_and_version() -> None:
@@ -172,16 +172,16 @@ def test_words_are_the_same_in_every_process_and_version() -> None:
 
 
 def test_draws_are_the_same_in_every_version() -> None:
-    state = stream("pin")
-    assert [uniform(state) for _ in range(3)] == [
+    rng = stream("pin")
+    assert [uniform(rng) for _ in range(3)] == [
         0.8271372844507993,
         0.9717682321007739,
         0.7749714315941401,
     ]
     # Logarithms and powers may differ in the last bit from one C library to another.
-    assert normal(state) == pytest.approx(-0.6902307806294592, rel=1e-12)
-    assert beta(2.0, 3.0, state) == pytest.approx(0.7979470075928985, rel=1e-12)
-    assert beta(0.5, 0.5, state) == pytest.approx(0.5674292612262833, rel=1e-12)
+    assert normal(rng) == pytest.approx(-0.6902307806294592, rel=1e-12)
+    assert beta(2.0, 3.0, rng) == pytest.approx(0.7979470075928985, rel=1e-12)
+    assert beta(0.5, 0.5, rng) == pytest.approx(0.5674292612262833, rel=1e-12)
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "1"])

@@ -19,10 +19,10 @@ DISTRIBUTION = (
         '''TWO_POINT = _register(Distribution("two-point", default_spread=0.1, max_spread=0.5))
 
 
-def _two_point(mean: float, spread: float, state: State) -> float:
+def _two_point(mean: float, spread: float, rng: Generator) -> float:
     """Draw mean - w or mean + w with probability 1/2 each, where w <= spread stays in [0, 1]."""
     w = min(spread, mean, 1.0 - mean)
-    return mean + w if uniform(state) < 0.5 else mean - w
+    return mean + w if uniform(rng) < 0.5 else mean - w
 
 
 ''',
@@ -30,7 +30,7 @@ def _two_point(mean: float, spread: float, state: State) -> float:
     Edit(
         "instances/distributions.py",
         "    if code == UNIFORM:",
-        "    if code == TWO_POINT:\n        return _two_point(mean, spread, state)\n",
+        "    if code == TWO_POINT:\n        return _two_point(mean, spread, rng)\n",
     ),
 )
 INSTANCE = (

@@ -29,8 +29,8 @@ NAMES = ("bernoulli", "beta", "beta:0.5", "beta:100", "uniform", "constant", "tr
 
 def rewards(mean: float, distribution: str, count: int = N) -> list[float]:
     world = instance(f"bernoulli:{mean!r}+{distribution}")
-    state = stream("laws", distribution, str(mean))
-    return [world.draw(0, state) for _ in range(count)]
+    rng = stream("laws", distribution, str(mean))
+    return [world.draw(0, rng) for _ in range(count)]
 
 
 def has_mean(sample: Sequence[float], mean: float) -> bool:
@@ -70,24 +70,24 @@ def test_distributions_without_a_spread_stay_on_the_unit_interval(
     mean: float, distribution: str, seed: int
 ) -> None:
     world = instance(f"bernoulli:{mean!r}+{distribution}")
-    state = stream("interval", seed)
-    assert all(0.0 <= world.draw(0, state) <= 1.0 for _ in range(20))
+    rng = stream("interval", seed)
+    assert all(0.0 <= world.draw(0, rng) <= 1.0 for _ in range(20))
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(probabilities, st.floats(1e-3, 1e6), st.integers(0, 2**64))
 def test_beta_stays_on_the_unit_interval(mean: float, spread: float, seed: int) -> None:
     world = instance(f"bernoulli:{mean!r}+beta:{spread!r}")
-    state = stream("interval", seed)
-    assert all(0.0 <= world.draw(0, state) <= 1.0 for _ in range(20))
+    rng = stream("interval", seed)
+    assert all(0.0 <= world.draw(0, rng) <= 1.0 for _ in range(20))
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(probabilities, st.floats(1e-3, 10.0), st.integers(0, 2**64))
 def test_truncnorm_stays_on_the_unit_interval(mean: float, spread: float, seed: int) -> None:
     world = instance(f"bernoulli:{mean!r}+truncnorm:{spread!r}")
-    state = stream("interval", seed)
-    assert all(0.0 <= world.draw(0, state) <= 1.0 for _ in range(20))
+    rng = stream("interval", seed)
+    assert all(0.0 <= world.draw(0, rng) <= 1.0 for _ in range(20))
 
 
 @pytest.mark.parametrize("distribution", NAMES)
@@ -165,10 +165,8 @@ def test_the_centre_of_truncnorm_gives_its_mean_after_truncation(
 def test_the_mean_test_would_notice_a_normal_truncated_about_its_mean(
     mean: float, spread: float
 ) -> None:
-    state = stream("power", str(mean), str(spread))
-    wrong = [
-        distributions.draw(distributions.TRUNCNORM, mean, mean, spread, state) for _ in range(N)
-    ]
+    rng = stream("power", str(mean), str(spread))
+    wrong = [distributions.draw(distributions.TRUNCNORM, mean, mean, spread, rng) for _ in range(N)]
     assert not has_mean(wrong, mean)
 
 
@@ -193,7 +191,7 @@ def test_a_draw_follows_from_the_state_of_the_generator_alone(distribution: str)
 
 def test_centres_are_remembered_for_a_bounded_number_of_arms() -> None:
     world = instance("linear:3000+truncnorm")
-    state = stream("centres")
+    rng = stream("centres")
     for arm in range(3000):
-        world.draw(arm, state)
+        world.draw(arm, rng)
         assert len(world._centres) <= 1024

@@ -161,9 +161,9 @@ def test_what_was_recorded_survives_a_file(
     assert second.settings == result.settings
     for run in range(2):
         for name, array in vars(stays_of(result, run)).items():
-            kept = vars(stays_of(second, run))[name]
-            assert (kept.dtype, kept.shape) == (array.dtype, array.shape)
-            assert (kept == array).all()
+            read = vars(stays_of(second, run))[name]
+            assert (read.dtype, read.shape) == (array.dtype, array.shape)
+            assert (read == array).all()
 
 
 def test_axes_are_log_where_the_memory_changes() -> None:
@@ -242,16 +242,16 @@ def test_a_policy_that_changes_its_mind_in_a_stay_is_seen_to(name: str, world: s
         **again.policy_settings(),
     )
     key = world_key(0, again.id, 0, False)
-    state = reward_stream(0, again.id, 0)
-    told = []
+    rng = reward_stream(0, again.id, 0)
+    recommended = []
     for _ in range(3000):
         arm = policy.select()
-        policy.update(arm, again.instance.draw(arm, state, key))
-        told.append(policy.recommend())
+        policy.update(arm, again.instance.draw(arm, rng, key))
+        recommended.append(policy.recommend())
     ends = [*stays.start[1:].tolist(), 3000]
-    assert [told[end - 1] for end in ends] == stays.recommended.tolist()
+    assert [recommended[end - 1] for end in ends] == stays.recommended.tolist()
     for start, end in zip([0, *ends], ends, strict=False):
-        held = told[start : end - 1]
+        held = recommended[start : end - 1]
         assert len(set(held)) <= 1, "what is recommended changes only where an entry ends"
 
 

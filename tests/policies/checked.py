@@ -63,7 +63,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "a dict": lambda: {"red": 1, "green": 2, "blue": 3, "gold": 4},
     "an iterator": lambda: iter(["red", "green", "blue", "gold"]),
     "a range": lambda: range(5, 29, 2),
-    "whole numbers": lambda: [10, 20, 30, 40],
+    "integers": lambda: [10, 20, 30, 40],
     "negative numbers": lambda: [-1, -2, -3],
     "other numbers": lambda: [0.5, 2.5, 1e300],
     "tuples": lambda: [(i, "x") for i in range(6)],

@@ -46,7 +46,7 @@ def check(policy: HandPolicy, slot: int, wins: list[float]) -> None:
         walked.clock += 1
         walked.rewards += 1
         policy.observe(walked, slot, reward, p)
-        assert (walked.hand, walked.up_next) == (slot, 0)  # type: ignore[attr-defined]
+        assert (walked.hand, walked.up_next) == (slot, 0)
     assert foreseen.pack() == walked.pack()
     assert policy.propose(walked, p) == slot
     assert foreseen.pack() == walked.pack()
@@ -63,7 +63,7 @@ def test_calm_pulls_keep_the_slot(cls: type[HandPolicy]) -> None:
     most = [0, 0]
     for seed in range(12):
         policy = new(cls, seed, dice)
-        chance = dice.choice([0.5, 0.9, 0.98])
+        mean = dice.choice([0.5, 0.9, 0.98])
         for _ in range(400):
             # The kernels ask after they have let the next arm in, and before the pull counts.
             state = policy._state
@@ -79,5 +79,5 @@ def test_calm_pulls_keep_the_slot(cls: type[HandPolicy]) -> None:
             if run > 0:
                 check(policy, slot, [1.0])
                 check(policy, slot, [1.0] * min(run, AHEAD))
-            policy.update(policy.select(), float(dice.random() < chance))
+            policy.update(policy.select(), float(dice.random() < mean))
     assert max(most) >= 8

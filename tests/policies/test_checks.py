@@ -152,7 +152,7 @@ def test_a_memory_too_small_to_compare_arms_is_refused(name: str, memory: int) -
 
 @every_policy
 @pytest.mark.parametrize("memory", [True, 2.0, "2"])
-def test_a_memory_that_is_not_a_whole_number_is_refused(name: str, memory: Any) -> None:
+def test_a_memory_that_is_not_an_integer_is_refused(name: str, memory: Any) -> None:
     with refused(SettingError, ValueError, f"memory={memory!r} "):
         new(name, 9, memory)
 
@@ -187,7 +187,7 @@ def test_a_function_without_a_number_is_refused(name: str) -> None:
 
 @every_policy
 @pytest.mark.parametrize("seed", [True, 1.0, 1.5, "1", b"1", [1], math.nan])
-def test_a_seed_that_is_not_a_whole_number_is_refused(name: str, seed: Any) -> None:
+def test_a_seed_that_is_not_an_integer_is_refused(name: str, seed: Any) -> None:
     with refused(SettingError, ValueError, f"seed={seed!r}"):
         new(name, 9, 3, seed=seed)
 

@@ -164,12 +164,12 @@ def test_rewards_between_0_and_1_are_used_as_they_are() -> None:
 @pytest.mark.parametrize(
     "instance", ["linear:2", "linear:3", "linear:4", "power:9:0.3", "linear:12"]
 )
-@pytest.mark.parametrize("law", ["", "+beta", "+uniform", "+constant"])
+@pytest.mark.parametrize("distribution", ["", "+beta", "+uniform", "+constant"])
 @pytest.mark.parametrize("policy", ["constant-space", "constant-space:c=0.05", Anytime])
 def test_the_engines_make_the_same_choices(
-    policy: str | type[ConstantSpace], instance: str, law: str
+    policy: str | type[ConstantSpace], instance: str, distribution: str
 ) -> None:
-    assert_engines_agree(cell(policy, instance + law, None, 3000, runs=2, seed=1))
+    assert_engines_agree(cell(policy, instance + distribution, None, 3000, runs=2, seed=1))
 
 
 @pytest.mark.parametrize("c", [0.0, -1.0, math.nan, math.inf])

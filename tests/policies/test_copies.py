@@ -115,6 +115,6 @@ def test_a_policy_on_an_iterator_is_not_pickled_but_saved_and_restored(name: str
 
 
 def test_both_ways_to_reset_on_an_iterator_are_tried() -> None:
-    kept = [name for name in ENDLESS if POLICIES[name].recalls or POLICIES[name].unbounded]
-    assert kept
-    assert len(kept) < len(ENDLESS)
+    recalling = [name for name in ENDLESS if POLICIES[name].recalls or POLICIES[name].unbounded]
+    assert recalling
+    assert len(recalling) < len(ENDLESS)

@@ -133,16 +133,18 @@ def test_it_says_what_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("law", ["", "+beta"])
+@pytest.mark.parametrize("distribution", ["", "+beta"])
 @pytest.mark.parametrize("tape", [True, False])
-def test_the_engines_make_the_same_choices(name: str, law: str, tape: bool) -> None:
+def test_the_engines_make_the_same_choices(name: str, distribution: str, tape: bool) -> None:
     cls = HANDS[name]
     worlds = ["I1", "I4"] if cls.endless or cls.any_arms else []
     if not cls.endless:
         worlds.append(f"linear:{cls.own_arms or 7}")
     for world in worlds:
         for M in (2, 4, 8) if cls.takes_memory() else (None,):
-            assert_engines_agree(cell(name, world + law, M, 2000, runs=2, seed=3, tape=tape))
+            assert_engines_agree(
+                cell(name, world + distribution, M, 2000, runs=2, seed=3, tape=tape)
+            )
 
 
 class BySlotState(HandState):

@@ -63,7 +63,7 @@ def test_the_engines_make_the_same_choices(name: str, world: str) -> None:
 
 
 def test_more_looks_keep_better_arms_longer() -> None:
-    # On I2 an arm with mean m is kept for (1 + m)^k pulls on average, so a large k favours large m.
+    # On I2 an arm with mean m stays for (1 + m)^k pulls on average, so a large k favours large m.
     few, many = (
         simulate(f"pekoz-a:k={k}", "I2", horizon=10**5, runs=40, seed=1).regret for k in (1, 8)
     )

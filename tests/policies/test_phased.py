@@ -279,7 +279,7 @@ def test_arms_that_all_fit_are_never_forgotten(
     assert policy.pulls == 200
 
 
-def test_thompson_credits_trials_so_that_sums_are_whole_numbers() -> None:
+def test_thompson_credits_trials_so_that_sums_are_integers() -> None:
     policy = TSM(4, 4, seed=5)
     for _ in range(200):
         policy.update(policy.select(), 0.37)

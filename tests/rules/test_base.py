@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+from copy import copy
+from inspect import signature
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -115,13 +118,13 @@ def test_a_first_pull_that_is_on_its_way_is_not_made_twice() -> None:
 
 
 def test_rewards_are_credited_as_given_unless_a_rule_says_otherwise() -> None:
-    state = [5, 7]
+    rng = [5, 7]
     own = Rule("mine", growth=lambda t, eta: 0.0, width=lambda n, b, m: 0.0)
     for rule in (UCB1, MOSS, GREEDY, own):
         assert rule.credit is as_given
         assert rule.tries_each_first
-    assert as_given(0.3, state) == 0.3
-    assert state == [5, 7]
+    assert as_given(0.3, rng) == 0.3
+    assert rng == [5, 7]
 
 
 def test_one_may_write_a_rule_of_ones_own() -> None:
@@ -142,6 +145,19 @@ def test_one_may_write_a_rule_of_ones_own() -> None:
         ({"score": greedy_score, "growth": UCB1.growth, "width": UCB1.width}, "not all three"),
     ],
 )
-def test_a_rule_with_too_little_or_too_much_is_refused(parts: dict[str, object], said: str) -> None:
+def test_a_rule_with_too_little_or_too_much_is_refused(parts: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         Rule("mine", **parts)
+
+
+def test_the_signature_of_a_rule_is_that_of_its_fields() -> None:
+    given = signature(Rule).parameters
+    assert tuple(given) == Rule._fields
+    defaults = {name: p.default for name, p in given.items() if p.default is not p.empty}
+    assert defaults == Rule._field_defaults
+
+
+def test_a_copy_of_a_rule_has_every_field_in_its_place() -> None:
+    for rule in (UCB1, IMED, THOMPSON):
+        assert copy(rule) == rule
+        assert rule._replace(name="other")[1:] == rule[1:]

@@ -42,7 +42,7 @@ def test_kl_ucbpp_by_hand() -> None:
 def test_it_is_monotone_draws_nothing_and_tries_each_arm_first() -> None:
     assert KL_UCBPP.monotone
     check_monotone(KL_UCBPP)
-    state = [3, 5]
-    assert chosen(KL_UCBPP, [2, 0], [1.0, 0.0], 24, rng=state) == 1
-    chosen(KL_UCBPP, [2, 2], [1.0, 0.0], 24, rng=state)
-    assert state == [3, 5]
+    rng = [3, 5]
+    assert chosen(KL_UCBPP, [2, 0], [1.0, 0.0], 24, rng=rng) == 1
+    chosen(KL_UCBPP, [2, 2], [1.0, 0.0], 24, rng=rng)
+    assert rng == [3, 5]

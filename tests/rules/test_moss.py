@@ -51,6 +51,6 @@ def test_the_time_does_not_count() -> None:
 
 
 def test_no_randomness_is_used() -> None:
-    state = [3, 5]
-    chosen(MOSS, [2, 2], [1.0, 0.0], 24, rng=state)
-    assert state == [3, 5]
+    rng = [3, 5]
+    chosen(MOSS, [2, 2], [1.0, 0.0], 24, rng=rng)
+    assert rng == [3, 5]

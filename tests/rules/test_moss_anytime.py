@@ -42,7 +42,7 @@ def test_moss_anytime_is_the_formula(n: int, mean: float, t: int, m: int) -> Non
 def test_it_is_monotone_draws_nothing_and_tries_each_arm_first() -> None:
     assert MOSS_ANYTIME.monotone
     check_monotone(MOSS_ANYTIME)
-    state = [3, 5]
-    assert chosen(MOSS_ANYTIME, [2, 0], [1.0, 0.0], 24, rng=state) == 1
-    chosen(MOSS_ANYTIME, [2, 2], [1.0, 0.0], 24, rng=state)
-    assert state == [3, 5]
+    rng = [3, 5]
+    assert chosen(MOSS_ANYTIME, [2, 0], [1.0, 0.0], 24, rng=rng) == 1
+    chosen(MOSS_ANYTIME, [2, 2], [1.0, 0.0], 24, rng=rng)
+    assert rng == [3, 5]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from handful.core.rng import State, stream
+from handful.core.rng import Generator, stream
 from handful.rules import THOMPSON, Moment
 from handful.rules.base import trial
 from handful.rules.thompson import score
@@ -18,8 +18,8 @@ DRAWS = 20_000
 RECORDS = [(0, 0), (1, 0), (1, 1), (5, 0), (5, 5), (10, 3), (1000, 990), (10**6, 500_000)]
 
 
-def draws(n: int, s: float, state: State) -> list[float]:
-    now = Moment(t=n, b=0, m=2, top=0.0, eta=0.0, rng=state)
+def draws(n: int, s: float, rng: Generator) -> list[float]:
+    now = Moment(t=n, b=0, m=2, top=0.0, eta=0.0, rng=rng)
     return [score(n, s, now) for _ in range(DRAWS)]
 
 
@@ -39,22 +39,22 @@ def test_a_wrong_posterior_would_be_seen(n: int, s: int, successes: float, failu
 
 @pytest.mark.parametrize("reward", [0.01, 0.3, 0.5, 0.9, 0.999])
 def test_a_reward_between_counts_as_a_trial_with_that_probability(reward: float) -> None:
-    state = stream("trial", str(reward))
-    outcomes = [trial(reward, state) for _ in range(DRAWS)]
+    rng = stream("trial", str(reward))
+    outcomes = [trial(reward, rng) for _ in range(DRAWS)]
     assert set(outcomes) <= {0.0, 1.0}
     assert share(int(sum(outcomes)), DRAWS, reward)
 
 
 def test_a_wrong_probability_would_be_seen() -> None:
-    state = stream("trial", "0.3")
-    assert not share(int(sum(trial(0.3, state) for _ in range(DRAWS))), DRAWS, 0.32)
+    rng = stream("trial", "0.3")
+    assert not share(int(sum(trial(0.3, rng) for _ in range(DRAWS))), DRAWS, 0.32)
 
 
 @pytest.mark.parametrize("reward", [0.0, 1.0])
 def test_a_reward_of_0_or_1_counts_as_it_is_and_uses_no_randomness(reward: float) -> None:
-    state = [3, 5]
-    assert trial(reward, state) == reward
-    assert state == [3, 5]
+    rng = [3, 5]
+    assert trial(reward, rng) == reward
+    assert rng == [3, 5]
 
 
 def test_the_rule_credits_trials_and_draws_from_the_start() -> None:
@@ -70,8 +70,8 @@ def test_the_rule_credits_trials_and_draws_from_the_start() -> None:
 def test_an_arm_is_chosen_as_often_as_it_is_the_best_of_the_posterior(
     pulls: list[int], sums: list[float], probability: float
 ) -> None:
-    state = stream("choice", str(probability))
-    firsts = sum(chosen(THOMPSON, pulls, sums, 0, 0.0, state) == 0 for _ in range(DRAWS))
+    rng = stream("choice", str(probability))
+    firsts = sum(chosen(THOMPSON, pulls, sums, 0, 0.0, rng) == 0 for _ in range(DRAWS))
     assert share(firsts, DRAWS, probability)
 
 

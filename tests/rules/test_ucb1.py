@@ -62,6 +62,6 @@ def test_a_rarely_pulled_arm_comes_back_in_time() -> None:
 
 
 def test_no_randomness_is_used() -> None:
-    state = [3, 5]
-    chosen(UCB1, [2, 2], [1.0, 0.0], 0, rng=state)
-    assert state == [3, 5]
+    rng = [3, 5]
+    chosen(UCB1, [2, 2], [1.0, 0.0], 0, rng=rng)
+    assert rng == [3, 5]

@@ -60,7 +60,7 @@ def test_the_floor_of_ucb_v_bounds_a_stretch_from_below(
 def test_it_is_monotone_draws_nothing_and_tries_each_arm_first() -> None:
     assert UCB_V.monotone
     check_monotone(UCB_V)
-    state = [3, 5]
-    assert chosen(UCB_V, [2, 0], [1.0, 0.0], 24, rng=state) == 1
-    chosen(UCB_V, [2, 2], [1.0, 0.0], 24, rng=state)
-    assert state == [3, 5]
+    rng = [3, 5]
+    assert chosen(UCB_V, [2, 0], [1.0, 0.0], 24, rng=rng) == 1
+    chosen(UCB_V, [2, 2], [1.0, 0.0], 24, rng=rng)
+    assert rng == [3, 5]

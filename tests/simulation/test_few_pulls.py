@@ -45,10 +45,10 @@ def records() -> list[tuple[int, int, int, int]]:
 
 def test_the_probability_of_the_second_arm_for_every_record() -> None:
     assert len(records()) == 330
-    assert (np.asarray(few_pulls.chance_table()) > 0).sum() == 330
+    assert (np.asarray(few_pulls.probability_table()) > 0).sum() == 330
     for f0, s0, f1, s1 in records():
         exact = exact_probability(1 + s1, 1 + f1, 1 + s0, 1 + f0)
-        stored = few_pulls.chance_table()[f0 + 8 * s0 + 64 * f1 + 512 * s1]
+        stored = few_pulls.probability_table()[f0 + 8 * s0 + 64 * f1 + 512 * s1]
         assert stored == pytest.approx(float(exact), rel=1e-13)
 
 
@@ -93,7 +93,7 @@ def short_duels(mu0: float, mu1: float, wrong: float = 1.0) -> list[int]:
     room.memory.mus[:WIDTH] = mu0
     room.memory.mus[WIDTH:] = mu1
     counts = np.zeros(PULLS + 1, dtype=np.int64)
-    probabilities = wrong * np.asarray(few_pulls.chance_table())
+    probabilities = wrong * np.asarray(few_pulls.probability_table())
     quick_duels(20_000, room.memory, luck, room.scratch, probabilities, counts)
     pulls = np.asarray(room.memory.n)
     assert (pulls[:WIDTH] + pulls[WIDTH:] == PULLS).all()
@@ -134,10 +134,10 @@ SHAPES = [(0, 0), (1, 0), (1, 1), (6, 2), (40, 0), (40, 40), (60, 30), (95, 1), 
 def test_draws_within_cells_are_draws_of_the_posterior(n: int, s: int) -> None:
     distribution = stats.beta(1 + s, 1 + n - s)
     edges = edges_of(n, s)
-    state: Any = stream("within", n, s)
+    rng: Any = stream("within", n, s)
     for cell in (0, 1, CELLS // 2, CELLS - 2, CELLS - 1):
         low, high = edges[cell], edges[cell + 1]
-        sample = [few_pulls.draw_within(n, float(s), low, high, state) for _ in range(2000)]
+        sample = [few_pulls.draw_within(n, float(s), low, high, rng) for _ in range(2000)]
         assert low <= min(sample)
         assert max(sample) <= high
         # Where in its cell, by mass: uniform.
@@ -269,5 +269,5 @@ def test_draws_that_ignore_their_cells_would_be_seen(monkeypatch: pytest.MonkeyP
     record: Record = ([60] * 5 + [2] * 5, [59.0] * 5 + [1.0] * 5)
     right = win_probabilities(*record)
     assert wins_fit(picked(record, 10_000, count_picks), right)
-    monkeypatch.setattr(few_pulls, "draw_within", lambda n, s, low, high, state: high)
+    monkeypatch.setattr(few_pulls, "draw_within", lambda n, s, low, high, rng: high)
     assert not wins_fit(picked(record, 10_000, count_picks), right)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handful.core import rng
-from handful.core.rng import State, stream
+from handful.core.rng import Generator, stream
 from handful.core.shuffle import Shuffle, backward, forward
 from handful.instances import Instance, distributions, instance, means
 from handful.simulation import reference
@@ -106,24 +106,24 @@ def test_compiled_sums_are_the_plain_ones() -> None:
 SHAPES = (0.01, 0.3, 1.0, 1.5, 4.0, 70.0, 3e5)
 
 
-def draw_all(state: Any, a: Floats, b: Floats, out: Floats) -> None:
+def draw_all(generator: Any, a: Floats, b: Floats, out: Floats) -> None:
     for i in range(len(a)):
-        out[i, 0] = rng.uniform(state)
-        out[i, 1] = rng.positive_uniform(state)
-        out[i, 2] = rng.normal(state)
-        out[i, 3] = rng.beta(a[i], b[i], state)
+        out[i, 0] = rng.uniform(generator)
+        out[i, 1] = rng.positive_uniform(generator)
+        out[i, 2] = rng.normal(generator)
+        out[i, 3] = rng.beta(a[i], b[i], generator)
 
 
 def test_compiled_draws_are_the_plain_ones() -> None:
     shapes = [(a, b) for a in SHAPES for b in SHAPES] * 100
     a, b = (np.array(column) for column in zip(*shapes, strict=True))
     plain, fast = np.empty((len(a), 4)), np.empty((len(a), 4))
-    state = stream("draws", 1)
-    words = np.array(state, dtype=np.uint64)
-    draw_all(state, a, b, plain)
+    generator = stream("draws", 1)
+    words = np.array(generator, dtype=np.uint64)
+    draw_all(generator, a, b, plain)
     kernel(draw_all, "test_draws")(words, a, b, fast)
     assert fast.tobytes() == plain.tobytes()
-    assert words.tolist() == state
+    assert words.tolist() == generator
 
 
 def hash_all(x: Words, t: Words, arm: Words, out: Words) -> None:
@@ -170,13 +170,13 @@ def test_compiled_shuffles_are_the_plain_ones(K: int) -> None:
 # Means and distributions.
 
 
-def meet_all(world: World, arms: Ints, state: Any, out: Floats) -> None:
+def meet_all(world: World, arms: Ints, generator: Any, out: Floats) -> None:
     for i in range(len(arms)):
         mean = means.mean_of(world.kind, arms[i], world.n_arms, world.a, world.top, world.listed)
         centre = distributions.centre_of(world.distribution, mean, world.spread)
         out[i, 0] = mean
         out[i, 1] = centre
-        out[i, 2] = distributions.draw(world.distribution, mean, centre, world.spread, state)
+        out[i, 2] = distributions.draw(world.distribution, mean, centre, world.spread, generator)
 
 
 def some_arms(world: Instance, count: int) -> list[int]:
@@ -184,12 +184,12 @@ def some_arms(world: Instance, count: int) -> list[int]:
     return [0, world.n_arms - 1, *(dice.randrange(world.n_arms) for _ in range(count))]
 
 
-def plainly_met(world: Instance, arms: Sequence[int], state: State) -> list[list[float]]:
+def plainly_met(world: Instance, arms: Sequence[int], generator: Generator) -> list[list[float]]:
     rows = []
     for arm in arms:
         mean = world.mean(arm)
         centre = distributions.centre_of(world.distribution, mean, world.spread)
-        rows.append([mean, centre, world.draw(arm, state)])
+        rows.append([mean, centre, world.draw(arm, generator)])
     return rows
 
 
@@ -209,27 +209,27 @@ def test_compiled_truncated_normals_are_the_plain_ones(spec: str, spread: float)
 
 def check_world(world: Instance, count: int) -> None:
     arms = some_arms(world, count)
-    state = stream("worlds", world.name)
-    words = np.array(state, dtype=np.uint64)
+    generator = stream("worlds", world.name)
+    words = np.array(generator, dtype=np.uint64)
     fast = np.empty((len(arms), 3))
     kernel(meet_all, "test_worlds")(World.of(world), np.array(arms), words, fast)
-    assert fast.tolist() == plainly_met(world, arms, state)
-    assert words.tolist() == state
+    assert fast.tolist() == plainly_met(world, arms, generator)
+    assert words.tolist() == generator
 
 
 # The tape.
 
 
-def play_tape(world: World, arms: Ints, tape: Words, state: Words, out: Floats) -> None:
+def play_tape(world: World, arms: Ints, tape: Words, generator: Words, out: Floats) -> None:
     for t in range(len(arms)):
         mean = means.mean_of(world.kind, arms[t], world.n_arms, world.a, world.top, world.listed)
         centre = distributions.centre_of(world.distribution, mean, world.spread)
         key = tape[0]
         out[t, 0] = any_reward(
-            world.distribution, arms[t], mean, centre, world.spread, True, key, t, state
+            world.distribution, arms[t], mean, centre, world.spread, True, key, t, generator
         )
         out[t, 1] = tape_uniform(key, t, arms[t])
-        out[t, 2] = bernoulli_reward(0, arms[t], mean, 0.0, 0.0, True, key, t, state)
+        out[t, 2] = bernoulli_reward(0, arms[t], mean, 0.0, 0.0, True, key, t, generator)
 
 
 @pytest.mark.parametrize("distribution", ["bernoulli", "beta", "uniform", "truncnorm"])
@@ -243,8 +243,8 @@ def test_the_compiled_tape_is_the_references(distribution: str, K: int) -> None:
     tape = np.array([key], dtype=np.uint64)
     kernel(play_tape, "test_tape")(World.of(world), np.array(arms), tape, words, fast)
     for t, arm in enumerate(arms):
-        assert fast[t, 0] == world.draw(arm, reference._tape_state(key, t, arm))
-        assert fast[t, 1] == rng.uniform(reference._tape_state(key, t, arm))
+        assert fast[t, 0] == world.draw(arm, reference._tape_generator(key, t, arm))
+        assert fast[t, 1] == rng.uniform(reference._tape_generator(key, t, arm))
         assert fast[t, 2] == distributions.bernoulli(
-            world.mean(arm), reference._tape_state(key, t, arm)
+            world.mean(arm), reference._tape_generator(key, t, arm)
         )

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from handful.core.rng import uniform
+from handful.core.rng import Generator, uniform
 from handful.core.state import credit
 from handful.policies import MOSSM, TSM, UCBM, PhasedPolicy, Policy, Race
 from handful.policies.settings import Setting
@@ -28,7 +28,7 @@ def noisy_score(n: int, s: float, now: Moment) -> float:
     return (1.0 + s) / (2.0 + n) + noise * now.t / now.b
 
 
-def half_at_times(reward: float, rng: list[int]) -> float:
+def half_at_times(reward: float, rng: Generator) -> float:
     return reward if uniform(rng) < 0.5 else 0.5 * reward
 
 

@@ -53,7 +53,7 @@ def test_a_setting_in_the_name_wins_and_none_counts_for_nothing() -> None:
     assert none.settings == {"eta": 0.2}
 
 
-def test_a_policy_that_can_use_the_horizon_is_told_it() -> None:
+def test_a_policy_that_can_use_the_horizon_is_given_it() -> None:
     assert plan.cell("moss-m", "linear:10", 2, 500).policy_settings() == {"horizon": 500}
     assert plan.cell("ucb-m:eta=0.2", "linear:10", 2, 500).policy_settings() == {"eta": 0.2}
     given = plan.cell("moss-m:horizon=70", "linear:10", 2, 500)
@@ -142,7 +142,7 @@ def test_a_bad_seed_is_refused(seed: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, -5, 10**30])
-def test_any_whole_number_is_a_seed(seed: int) -> None:
+def test_any_integer_is_a_seed(seed: int) -> None:
     assert plan.cell("ucb-m", "linear:10", 2, 100, seed=seed).seed == seed
 
 

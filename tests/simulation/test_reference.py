@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.core.rng import State
+from handful.core.rng import Generator
 from handful.instances import Instance, instance
 from handful.policies import policy
 from handful.policies.schedule import schedule
@@ -32,8 +32,8 @@ class Watched(Instance):
         world = instance(spec)
         return cls(**{f.name: getattr(world, f.name) for f in fields(world)})
 
-    def draw(self, arm: int, state: State, key: int = 0) -> float:
-        reward = super().draw(arm, state)
+    def draw(self, arm: int, rng: Generator, key: int = 0) -> float:
+        reward = super().draw(arm, rng)
         self.log.append((arm, reward))
         return reward
 
@@ -110,10 +110,10 @@ def test_a_run_can_be_replayed_with_a_policy_of_ones_own(name: str) -> None:
     key, _, _ = name.partition(":")
     own = policy(key, 9, 3, seed=seeds.policy_seed(5, cell.id, 4), **cell.policy_settings())
     world = instance("linear:9+uniform")
-    state = seeds.reward_stream(5, cell.id, 4)
+    rng = seeds.reward_stream(5, cell.id, 4)
     for arm, reward in log:
         assert own.select() == arm
-        assert world.draw(arm, state) == reward
+        assert world.draw(arm, rng) == reward
         own.update(arm, reward)
 
 

@@ -56,8 +56,8 @@ def test_what_is_said_was_measured(advice: Advice) -> None:
 def test_words_are_those_of_the_saved_state(advice: Advice) -> None:
     for candidate in advice.candidates:
         cls, settings = parse_policy(candidate.policy)
-        told: dict[str, Any] = dict(settings)
-        policy = cls(10, 2, seed=3, **told)
+        given: dict[str, Any] = dict(settings)
+        policy = cls(10, 2, seed=3, **given)
         for _ in range(50):
             policy.update(policy.select(), 1.0)
         assert 8 * candidate.words >= len(policy.to_bytes()) - 8
@@ -79,12 +79,12 @@ def test_an_arm_at_random_costs_what_simulation_says(world: str) -> None:
     assert abs(_gap_at_random(arms) - one_pull.mean) < 4.4 * one_pull.sem + 1e-4
 
 
-def test_who_is_no_better_than_chance_is_told_so() -> None:
+def test_a_policy_no_better_than_an_arm_at_random_is_said_to_be() -> None:
     found = advise(50, 1, 2000, best=0.05, runs=5)
     assert "hardly better than an arm at random: take two arms in memory" in found.why
-    assert found.to_dict()["chance"] == found.chance
+    assert found.to_dict()["random_regret"] == found.random_regret
     best = found.best.regret["linear:50:0.05"].mean
-    assert best > 0.9 * found.chance["linear:50:0.05"]
+    assert best > 0.9 * found.random_regret["linear:50:0.05"]
 
 
 def test_where_another_is_better_it_is_said() -> None:
@@ -92,13 +92,13 @@ def test_where_another_is_better_it_is_said() -> None:
         regret = {f"i{j}": Estimate(np.array([x, x])) for j, x in enumerate(means)}
         return Candidate(policy, policy.upper(), 2, 20, regret)
 
-    chance = {"i0": 200.0, "i1": 200.0}
-    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 100.0, 40.0)], chance, 100, 2)
+    at_random = {"i0": 200.0, "i1": 200.0}
+    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 100.0, 40.0)], at_random, 100, 2)
     assert "times that of TS-M" in why
     assert "but on i1 TS-M is better" in why
     assert "on i0" not in why
     assert "at random" not in why
-    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 10.1, 51.0)], chance, 100, 2)
+    why = _why([candidate("race", 10.0, 50.0), candidate("ts-m", 10.1, 51.0)], at_random, 100, 2)
     assert "TS-M is about as good" in why
     assert "but on" not in why
 
@@ -120,15 +120,15 @@ def test_what_cannot_be_is_refused() -> None:
 
 def test_the_command_says_what_to_take_and_why() -> None:
     words = ["advise", "--endless", "-m", "2", "-T", "500", "-r", "3"]
-    told = CliRunner().invoke(app, words)
-    assert told.exit_code == 0
+    shown = CliRunner().invoke(app, words)
+    assert shown.exit_code == 0
     plain = CliRunner().invoke(app, [*words, "--json"])
     data = json.loads(plain.stdout)
-    assert told.stdout.startswith(f"take {data['policy']} (M = 2): ")
-    assert data["why"] in told.stdout
+    assert shown.stdout.startswith(f"take {data['policy']} (M = 2): ")
+    assert data["why"] in shown.stdout
     for candidate in data["candidates"]:
         assert set(candidate["regret"]) == {"I1", "I2", "I4"}
-        assert f"{candidate['policy']}\t2\t{candidate['words']}\t" in told.stdout
+        assert f"{candidate['policy']}\t2\t{candidate['words']}\t" in shown.stdout
 
 
 @pytest.mark.parametrize(
@@ -139,15 +139,15 @@ def test_the_command_says_what_to_take_and_why() -> None:
         (None, {"beta:0.5:2:0.05", "beta:1:1:0.05", "beta:1:3:0.05"}),
     ],
 )
-def test_the_best_mean_may_be_told(K: int | None, worlds: set[str]) -> None:
-    told = advise(K, 2, 200, best=0.05, runs=2)
-    assert set(told.best.regret) == worlds
+def test_the_best_mean_may_be_given(K: int | None, worlds: set[str]) -> None:
+    advice = advise(K, 2, 200, best=0.05, runs=2)
+    assert set(advice.best.regret) == worlds
     assert all(handful.instances.instance(world).best_mean == 0.05 for world in worlds)
 
 
-def test_small_regrets_are_told_apart() -> None:
-    told = advise(50, 2, 1000, best=0.001, runs=5)
-    assert len({candidate.score for candidate in told.candidates}) == len(told.candidates)
+def test_small_regrets_are_distinguished() -> None:
+    advice = advise(50, 2, 1000, best=0.001, runs=5)
+    assert len({candidate.score for candidate in advice.candidates}) == len(advice.candidates)
 
 
 @pytest.mark.parametrize("best", [0.0, -1.0, 1.0, math.nan, "much"])

@@ -30,15 +30,15 @@ def test_finished_cells_are_never_run_again_unless_asked(
         return run_cell(planned)
 
     monkeypatch.setattr(store, "run_cell", counted)
-    kept = Store(tmp_path)
-    first = kept.run(small(), quiet)
+    cache = Store(tmp_path)
+    first = cache.run(small(), quiet)
     assert len(ran) == 3
-    second = kept.run(small(), quiet)
+    second = cache.run(small(), quiet)
     assert len(ran) == 3
     assert [r.regret.per_run.tolist() for r in second.all()] == [
         r.regret.per_run.tolist() for r in first.all()
     ]
-    kept.run(small(), quiet, fresh=True)
+    cache.run(small(), quiet, fresh=True)
     assert len(ran) == 6
 
 
@@ -66,11 +66,11 @@ def test_a_stopped_run_goes_on_where_it_was(
 
 
 def test_a_damaged_file_is_run_again(tmp_path: Path) -> None:
-    kept = Store(tmp_path)
+    cache = Store(tmp_path)
     planned = small()[0]
-    before = kept.run([planned], quiet)
-    kept.path(planned).write_bytes(b"half a file")
-    after = kept.run([planned], quiet)
+    before = cache.run([planned], quiet)
+    cache.path(planned).write_bytes(b"half a file")
+    after = cache.run([planned], quiet)
     assert [r.regret.mean for r in after.all()] == [r.regret.mean for r in before.all()]
 
 
@@ -93,15 +93,15 @@ def test_work_grows_with_pulls_and_is_never_nothing() -> None:
 
 
 def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
-    kept = Store(tmp_path)
+    cache = Store(tmp_path)
     planned = small()[0]
-    before = kept.run([planned], quiet).at(planned)
-    path = kept.path(planned)
+    before = cache.run([planned], quiet).at(planned)
+    path = cache.path(planned)
     good = path.read_bytes()
     read = 0
     for place in range(4, len(good), max(1, len(good) // 150)):
         path.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
-        found = kept.load(planned)
+        found = cache.load(planned)
         if found is not None:
             read += 1
             assert found.settings == before.settings
@@ -111,11 +111,11 @@ def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
             assert found.pulls.tolist() == before.pulls.tolist()
     assert read < 120, "of 150 flips, those that change a number are refused"
     path.write_bytes(b"half a file")
-    assert kept.missing([planned]) == [planned]
+    assert cache.missing([planned]) == [planned]
 
 
 def test_a_file_of_another_cell_is_not_taken_for_this_one(tmp_path: Path) -> None:
-    kept = Store(tmp_path)
+    cache = Store(tmp_path)
     base: dict[str, Any] = {
         "policy": "ucb-m", "instance_spec": "linear:9", "memory": 2, "horizon": 100, "runs": 3
     }  # fmt: skip
@@ -127,27 +127,27 @@ def test_a_file_of_another_cell_is_not_taken_for_this_one(tmp_path: Path) -> Non
     ]  # fmt: skip
     for change in changes:
         other = cell(**{**base, **change})
-        kept.save(other, run_cell(other, engine="python"))
-        kept.path(other).replace(kept.path(planned))
-        assert kept.load(planned) is None, change
-        assert kept.missing([planned]) == [planned]
-    kept.save(planned, run_cell(planned, engine="python"))
-    assert kept.load(planned) is not None
+        cache.save(other, run_cell(other, engine="python"))
+        cache.path(other).replace(cache.path(planned))
+        assert cache.load(planned) is None, change
+        assert cache.missing([planned]) == [planned]
+    cache.save(planned, run_cell(planned, engine="python"))
+    assert cache.load(planned) is not None
 
 
 def test_a_file_of_other_sources_or_another_version_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = Store(tmp_path)
+    cache = Store(tmp_path)
     planned = small()[0]
-    kept.save(planned, run_cell(planned, engine="python"))
-    path = kept.path(planned)
+    cache.save(planned, run_cell(planned, engine="python"))
+    path = cache.path(planned)
     for name, other in (("__version__", "0.0.0"), ("source_digest", lambda module: "old")):
         with monkeypatch.context() as changed:
             changed.setattr(store, name, other)
-            assert kept.path(planned) != path
-            kept.path(planned).write_bytes(path.read_bytes())
-            assert kept.load(planned) is None
+            assert cache.path(planned) != path
+            cache.path(planned).write_bytes(path.read_bytes())
+            assert cache.load(planned) is None
 
 
 def test_where_cells_cannot_be_saved_their_results_are_still_returned(
@@ -158,11 +158,11 @@ def test_where_cells_cannot_be_saved_their_results_are_still_returned(
 
     right = Store(tmp_path / "a").run(small(), quiet)
     monkeypatch.setattr(Path, "replace", full)
-    kept = Store(tmp_path / "b")
-    found = kept.run(small(), quiet)
+    cache = Store(tmp_path / "b")
+    found = cache.run(small(), quiet)
     assert [r.regret.mean for r in found.all()] == [r.regret.mean for r in right.all()]
-    assert kept.unsaved is not None
-    assert "No space left on device" in kept.unsaved
+    assert cache.unsaved is not None
+    assert "No space left on device" in cache.unsaved
     assert list((tmp_path / "b").iterdir()) == []
 
 

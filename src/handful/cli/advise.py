@@ -6,6 +6,7 @@ import json
 
 import click
 
+from handful.cli import options
 from handful.cli.show import HELP, number, progress, table
 from handful.errors import SettingError
 from handful.studies.advice import advise
@@ -35,8 +36,8 @@ from handful.studies.advice import advise
     "for more.",
 )  # fmt: skip
 @click.option("--runs", "-r", type=number, default=50, show_default=True, help="Independent runs.")
-@click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any integer.")
-@click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
+@options.seed("-s")
+@options.n_jobs
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     arms: int | None,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from handful.cli.paper import run_cells
+from handful.cli.cells import run_cells
 from handful.plots.style import save
 from handful.simulation.plan import cell
 from handful.studies import headline

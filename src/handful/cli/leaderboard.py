@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from handful.cli.paper import report_folder, run_cells, try_to_write
+from handful.cli import options
+from handful.cli.cells import deliver, report_folder, run_cells
 from handful.cli.show import HELP, number, table
 from handful.simulation.plan import whole
 from handful.studies.leaderboard import drift, page
@@ -21,14 +21,7 @@ from handful.studies.store import Store
     "--runs", type=number, default=RUNS, show_default=True,
     help="Runs of each cell on the paper's instances, and of Race; fewer where a cell is slow.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Any integer.")
-@click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
-@click.option("--fresh", is_flag=True, help="Run finished cells again.")
-@click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("report"),
-    show_default=True, help="Folder for the page, its figures and finished cells.",
-)  # fmt: skip
+@options.of_a_report("the scores", "the page, its figures")
 def command(
     runs: int, seed: int, n_jobs: int | None, fresh: bool, as_json: bool, out: Path
 ) -> None:
@@ -53,15 +46,10 @@ def command(
         written = page.write(found, changing, out, seed)
         return [*written[1:], written[0]]
 
-    files, failed = try_to_write(write, out)
-    if as_json:
-        click.echo(json.dumps([score.to_dict() for score in found]))
-    else:
-        _print(found)
-        for path in files:
-            click.echo(path)
-    if failed is not None:
-        raise failed
+    def data() -> object:
+        return [score.to_dict() for score in found]
+
+    deliver(write, out, as_json, data, lambda: _print(found))
 
 
 def _print(found: Board) -> None:

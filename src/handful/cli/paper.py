@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from handful.cli.show import HELP, number, progress, table
-from handful.errors import SettingError, WriteError
-from handful.simulation.files import reason
+from handful.cli import options
+from handful.cli.cells import deliver, report_folder, run_cells
+from handful.cli.show import HELP, number, table
 from handful.simulation.plan import Cell, whole
 from handful.studies.paper import beyond, claims, report, tables
 from handful.studies.paper.experiments import EXPERIMENTS, Table, recorded
 from handful.studies.paper.verdict import Claim
 from handful.studies.results import Results
 from handful.studies.store import Store
-from handful.studies.timing import TimeLeft, work
 
 CLAIMS = "claims"
 ALL = "all"
@@ -29,14 +26,7 @@ ALL = "all"
 @click.command("paper", context_settings=HELP)
 @click.argument("names", nargs=-1, type=click.Choice([*EXPERIMENTS, CLAIMS, ALL]))
 @click.option("--runs", type=number, help="Runs of each cell; 20 in tables, 100 in figures.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Any integer.")
-@click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
-@click.option("--fresh", is_flag=True, help="Run finished cells again.")
-@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("report"),
-    show_default=True, help="Folder for the report, figures and finished cells.",
-)  # fmt: skip
+@options.of_a_report("the numbers", "the report, figures")
 def command(
     names: tuple[str, ...],
     runs: int | None,
@@ -78,45 +68,18 @@ def command(
         written = _report(results, out, seed, n_jobs, fresh) if everything else []
         return [*drawn, *reversed(written)]
 
-    files, failed = try_to_write(write, out)
-    if as_json:
-        data = {name: _data(name, plan.get(name, []), results) for name in wanted}
-        click.echo(json.dumps(data if len(data) > 1 else data[wanted[0]]))
-    else:
+    def data() -> object:
+        found = {name: _data(name, plan.get(name, []), results) for name in wanted}
+        return found if len(found) > 1 else found[wanted[0]]
+
+    def show() -> None:
         for name in wanted:
             if name == CLAIMS:
                 _print_claims(claims.judged(results))
             elif _is_table(name):
                 _print_table(name, results, whole_table=not everything)
-        for path in files:
-            click.echo(path)
-    if failed is not None:
-        raise failed
 
-
-def try_to_write(
-    write: Callable[[], list[Path]], out: Path
-) -> tuple[list[Path], WriteError | None]:
-    """Write files; an error is returned, so that the numbers can be printed before it."""
-    try:
-        return write(), None
-    except WriteError as error:
-        return [], error
-    except OSError as error:
-        where = error.filename or out
-        return [], WriteError(f"{where} cannot be written: {reason(error)}")
-
-
-def report_folder(out: Path) -> Path:
-    """The folder to write to, made before any work is done."""
-    try:
-        (out / "cells").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingError(f"--out {out}: {error.strerror}") from None
-    for folder in (out, out / "cells"):
-        if not os.access(folder, os.W_OK):
-            raise SettingError(f"--out {out}: the folder {folder} cannot be written to")
-    return out
+    deliver(write, out, as_json, data, show)
 
 
 def _is_table(name: str) -> bool:
@@ -128,33 +91,6 @@ def _plan(names: Sequence[str], runs: int | None, seed: int) -> dict[str, list[C
         name: list(EXPERIMENTS[name].cells(runs or EXPERIMENTS[name].default_runs, seed))
         for name in names
     }
-
-
-def run_cells(store: Store, cells: list[Cell], n_jobs: int | None, fresh: bool) -> Results:
-    """Run the missing cells with progress on standard error; returns the results of all."""
-    todo = {store.path(planned): planned for planned in cells}
-    missing = list(todo.values()) if fresh else store.missing(cells)
-    cached = len(todo) - len(missing)
-    pulls = sum(planned.horizon * planned.runs for planned in missing)
-    click.echo(
-        f"{len(missing)} cells to run, {pulls / 1e6:,.0f} million pulls"
-        + (f"; {cached} are cached" if cached else "")
-        + f"; results are saved in {store.folder}",
-        err=True,
-    )
-    total = sum(map(work, missing))
-    timing = TimeLeft(missing)
-    starting = "starting (kernels are compiled once, then cached)"
-    try:
-        with progress(total, starting, 30, timing.seconds) as show:
-            results = store.run(list(todo.values()), show, n_jobs, fresh, timing)
-    except KeyboardInterrupt:
-        left = len(store.missing(cells))
-        click.echo(f"{left} cells are missing; the same command resumes the run", err=True)
-        raise
-    if store.unsaved is not None:
-        click.echo(f"finished cells were not all saved: {store.unsaved}", err=True)
-    return results
 
 
 def _report(results: Results, out: Path, seed: int, n_jobs: int | None, fresh: bool) -> list[Path]:

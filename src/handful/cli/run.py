@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from handful.cli import options
 from handful.cli.show import COMPILING, HELP, check_out, compiling, number, progress, table
 from handful.errors import SettingError, WriteError, shortened
 from handful.simulation import Cell, Result, cell, run_cell, write_csv, write_parquet
@@ -39,7 +40,7 @@ from handful.simulation.plan import ENGINES, parse_policy
     help="Pulls per run, such as 1e6. Repeat for a grid.",
 )  # fmt: skip
 @click.option("--runs", "-r", type=number, default=100, show_default=True, help="Independent runs.")
-@click.option("--seed", "-s", type=int, default=0, show_default=True, help="Any integer.")
+@options.seed("-s")
 @click.option("--eta", type=float, help="Scale of the exploration bonus of policies that have one.")
 @click.option("--alpha", type=float, help="Growth of the pool of policies on endless arms.")
 @click.option("--rho", type=float, help="Also report the regret to the best share rho of the arms.")
@@ -50,7 +51,7 @@ from handful.simulation.plan import ENGINES, parse_policy
 )  # fmt: skip
 @click.option("--tape", is_flag=True, help="The same reward tape for all policies.")
 @click.option("--record", is_flag=True, help="Record which arms were in memory when (in --out).")
-@click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
+@options.n_jobs
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, one object a cell.")
 @click.option(
     "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), metavar="X.parquet",

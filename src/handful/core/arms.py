@@ -126,11 +126,8 @@ class FiniteArms:
             return any(same_label(known, label) for known in self._labels)
         # Integers are compared by arithmetic, since there may be very many.
         among = range(self.n) if self._labels is None else self._labels
-        try:
-            number = as_index(label)  # type: ignore[arg-type]
-        except TypeError:
-            return False
-        return not isinstance(label, bool) and number in among
+        number = _integer(label)
+        return number is not None and number in among
 
     def fingerprint(self) -> int:
         """Return 64 bits that distinguish these arms from others, equal in every process.
@@ -177,6 +174,15 @@ class FiniteArms:
         if self._make_label is not None:
             return f"FiniteArms({self._make_label!r}, n={self.n})"
         return f"FiniteArms({self.n})"
+
+
+def _integer(label: Any) -> int | None:
+    """Return the integer that a label is; None for other labels, bools among them."""
+    try:
+        number = as_index(label)
+    except TypeError:
+        return None
+    return None if isinstance(label, bool) else number
 
 
 def _count(n: Any) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from handful.core.rng import State, positive_uniform, uniform
+from handful.core.rng import Generator, positive_uniform, uniform
 
 _HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
 _STIRLING = (
@@ -58,23 +58,23 @@ def _stirling(k: float) -> float:
     return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - r / 1188) * r) * r) * r) / k
 
 
-def binomial(n: int, p: float, state: State) -> int:
+def binomial(n: int, p: float, rng: Generator) -> int:
     """Draw the number of successes in n trials of probability p.
 
     By adding up probabilities where few of the rarer kind are expected, else by rejection.
     """
     if p <= 0.5:
-        return _few(n, p, state) if n * p < 10.0 else _many(n, p, state)
-    return n - (_few(n, 1.0 - p, state) if n * (1.0 - p) < 10.0 else _many(n, 1.0 - p, state))
+        return _few(n, p, rng) if n * p < 10.0 else _many(n, p, rng)
+    return n - (_few(n, 1.0 - p, rng) if n * (1.0 - p) < 10.0 else _many(n, 1.0 - p, rng))
 
 
-def _few(n: int, p: float, state: State) -> int:
+def _few(n: int, p: float, rng: Generator) -> int:
     """By inversion, from no success up."""
     if p <= 0.0:
         return 0
     odds = p / (1.0 - p)
     probability = math.exp(n * math.log1p(-p))
-    u = uniform(state)
+    u = uniform(rng)
     k = 0
     while u >= probability and k < n:
         u -= probability
@@ -85,7 +85,7 @@ def _few(n: int, p: float, state: State) -> int:
     return k
 
 
-def _many(n: int, p: float, state: State) -> int:
+def _many(n: int, p: float, rng: Generator) -> int:
     """By the transformed rejection BTRS of Hormann, "The generation of binomial random variates".
 
     Journal of Statistical Computation and Simulation 46, 1993. For n p >= 10, p <= 1/2.
@@ -94,8 +94,8 @@ def _many(n: int, p: float, state: State) -> int:
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
     while True:
-        u = uniform(state) - 0.5
-        v = positive_uniform(state)
+        u = uniform(rng) - 0.5
+        v = positive_uniform(rng)
         edge = 0.5 - abs(u)
         if edge <= 0.0:
             continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from hashlib import blake2b
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 MASK = 0xFFFF_FFFF_FFFF_FFFF
 GOLDEN = 0x9E37_79B9_7F4A_7C15
@@ -28,9 +28,6 @@ class Generator(Protocol):
     def __getitem__(self, index: int, /) -> int: ...
 
     def __setitem__(self, index: int, word: int, /) -> None: ...
-
-
-State: TypeAlias = Generator
 
 
 def as_word(x: int) -> int:
@@ -50,10 +47,10 @@ def mix(z: int) -> int:
     return z ^ (z >> 31)
 
 
-def next_word(state: State) -> int:
+def next_word(rng: Generator) -> int:
     """The next 64 random bits."""
-    state[0] = (state[0] + state[1]) & MASK
-    return mix(state[0])
+    rng[0] = (rng[0] + rng[1]) & MASK
+    return mix(rng[0])
 
 
 def unit(word: int) -> float:
@@ -61,15 +58,15 @@ def unit(word: int) -> float:
     return (word >> 11) * ULP
 
 
-def uniform(state: State) -> float:
+def uniform(rng: Generator) -> float:
     """The next uniform number in [0, 1)."""
-    state[0] = position = (state[0] + state[1]) & MASK
+    rng[0] = position = (rng[0] + rng[1]) & MASK
     return (mix(position) >> 11) * ULP
 
 
-def positive_uniform(state: State) -> float:
+def positive_uniform(rng: Generator) -> float:
     """A uniform number in (0, 1], safe under a logarithm."""
-    state[0] = position = (state[0] + state[1]) & MASK
+    rng[0] = position = (rng[0] + rng[1]) & MASK
     return ((mix(position) >> 11) + 1.0) * ULP
 
 
@@ -78,28 +75,28 @@ def tape_word(key: int, t: int, a: int) -> int:
     return mix((mix((key + (t * GOLDEN & MASK)) & MASK) + (a * ODD & MASK)) & MASK)
 
 
-def normal(state: State) -> float:
+def normal(rng: Generator) -> float:
     """A standard normal number (Marsaglia's polar method, the second value is discarded)."""
     while True:
-        u = 2.0 * uniform(state) - 1.0
-        v = 2.0 * uniform(state) - 1.0
+        u = 2.0 * uniform(rng) - 1.0
+        v = 2.0 * uniform(rng) - 1.0
         q = u * u + v * v
         if 0.0 < q < 1.0:
             return u * math.sqrt(-2.0 * math.log(q) / q)
 
 
-def beta(a: float, b: float, state: State) -> float:
+def beta(a: float, b: float, rng: Generator) -> float:
     """A Beta(a, b) number, a and b positive.
 
     By inversion where a shape is 1, else by R. C. H. Cheng's rejection (Communications of the
     ACM 21, 1978): algorithm BB where both shapes exceed 1, algorithm BC otherwise.
     """
     if a == 1.0 or b == 1.0 or (a > 1.0 and b > 1.0):
-        return beta_from_one(a, b, state)
-    return _beta_bc(a, b, state)
+        return beta_from_one(a, b, rng)
+    return _beta_bc(a, b, rng)
 
 
-def beta_from_one(a: float, b: float, state: State) -> float:
+def beta_from_one(a: float, b: float, rng: Generator) -> float:
     """The same where a shape is 1 or both exceed it.
 
     A word has 64 bits, and a uniform number takes 53. The 11 others are the leading bits of the
@@ -107,8 +104,8 @@ def beta_from_one(a: float, b: float, state: State) -> float:
     always enough to accept, so that a draw mostly takes one word. That is most of the time of
     Thompson sampling online, which is also why `positive_uniform` is written out here.
     """
-    step = state[1]
-    state[0] = position = (state[0] + step) & MASK
+    step = rng[1]
+    rng[0] = position = (rng[0] + step) & MASK
     word = mix(position)
     u1 = ((word >> 11) + 1.0) * ULP
     if a == 1.0:
@@ -143,7 +140,7 @@ def beta_from_one(a: float, b: float, state: State) -> float:
         position = (position + step) & MASK
         word = mix(position)
         u1 = ((word >> 11) + 1.0) * ULP
-    state[0] = position
+    rng[0] = position
     return w / (high + w) if a == low else high / (high + w)
 
 
@@ -155,7 +152,7 @@ def _ratio(first: bool, shape: float, other: float, v: float) -> float:
     return w / (other + w) if first else other / (other + w)
 
 
-def _beta_bc(a: float, b: float, state: State) -> float:
+def _beta_bc(a: float, b: float, rng: Generator) -> float:
     high = max(a, b)
     low = min(a, b)
     total = low + high
@@ -164,8 +161,8 @@ def _beta_bc(a: float, b: float, state: State) -> float:
     k1 = delta * (1.0 / 72.0 + low / 24.0) / (high * rate - 7.0 / 9.0)
     k2 = 0.25 + (0.5 + 0.25 / delta) * low
     while True:
-        u1 = positive_uniform(state)
-        u2 = positive_uniform(state)
+        u1 = positive_uniform(rng)
+        u2 = positive_uniform(rng)
         if u1 == 1.0:
             continue
         y = u1 * u2

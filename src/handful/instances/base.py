@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from handful.core.arms import ENDLESS
-from handful.core.rng import State
+from handful.core.rng import Generator
 from handful.errors import MissingExtraError, SettingError
 from handful.instances import distributions, means
 
@@ -71,10 +71,10 @@ class Instance:
         ordered = sorted(self.mean(arm) for arm in range(self.n_arms))
         return ordered[max(0, math.ceil((1.0 - rho) * self.n_arms - 1e-9) - 1)]
 
-    def draw(self, arm: int, state: State, key: int = 0) -> float:
+    def draw(self, arm: int, rng: Generator, key: int = 0) -> float:
         """Draw a reward of an arm."""
         mean = self.mean(arm, key)
-        return distributions.draw(self.distribution, mean, self._centre(mean), self.spread, state)
+        return distributions.draw(self.distribution, mean, self._centre(mean), self.spread, rng)
 
     def _centre(self, mean: float) -> float:
         if not distributions.DISTRIBUTIONS[self.distribution].has_centre:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from handful.core.rng import State, beta, normal, uniform
+from handful.core.rng import Generator, beta, normal, uniform
 
 MIN_SPREAD = 1e-3
 
@@ -54,17 +54,17 @@ TRUNCNORM = _register(
 )
 
 
-def draw(code: int, mean: float, centre: float, spread: float, state: State) -> float:
+def draw(code: int, mean: float, centre: float, spread: float, rng: Generator) -> float:
     """Draw a reward from the distribution with this code: one branch each."""
     if code == BERNOULLI:
-        return bernoulli(mean, state)
+        return bernoulli(mean, rng)
     if code == CONSTANT or mean <= 0.0 or mean >= 1.0:
         return mean
     if code == UNIFORM:
-        return _centred_uniform(mean, state)
+        return _centred_uniform(mean, rng)
     if code == BETA:
-        return beta(spread * mean, spread * (1.0 - mean), state)
-    return _mirrored_normal(mean, centre, spread, state)
+        return beta(spread * mean, spread * (1.0 - mean), rng)
+    return _mirrored_normal(mean, centre, spread, rng)
 
 
 def centre_of(code: int, mean: float, spread: float) -> float:
@@ -74,22 +74,22 @@ def centre_of(code: int, mean: float, spread: float) -> float:
     return 0.0
 
 
-def bernoulli(mean: float, state: State) -> float:
+def bernoulli(mean: float, rng: Generator) -> float:
     """Draw 1 with probability `mean`, else 0."""
-    return 1.0 if uniform(state) < mean else 0.0
+    return 1.0 if uniform(rng) < mean else 0.0
 
 
-def _centred_uniform(mean: float, state: State) -> float:
+def _centred_uniform(mean: float, rng: Generator) -> float:
     """Draw uniformly from the widest interval within [0, 1] that is centred at the mean."""
     half = min(mean, 1.0 - mean)
-    return min(1.0, max(0.0, mean + half * (2.0 * uniform(state) - 1.0)))
+    return min(1.0, max(0.0, mean + half * (2.0 * uniform(rng) - 1.0)))
 
 
-def _mirrored_normal(mean: float, centre: float, spread: float, state: State) -> float:
+def _mirrored_normal(mean: float, centre: float, spread: float, rng: Generator) -> float:
     """Draw from a truncated normal distribution; means above 1/2 by symmetry."""
     if mean > 0.5:
-        return 1.0 - _truncated_normal(1.0 - centre, spread, state)
-    return _truncated_normal(centre, spread, state)
+        return 1.0 - _truncated_normal(1.0 - centre, spread, rng)
+    return _truncated_normal(centre, spread, rng)
 
 
 def _normal_centre(mean: float, spread: float) -> float:
@@ -136,25 +136,25 @@ def _scaled_tail(x: float) -> float:
     return 1.0 / (x + tail)
 
 
-def _truncated_normal(centre: float, spread: float, state: State) -> float:
+def _truncated_normal(centre: float, spread: float, rng: Generator) -> float:
     """Draw a normal number truncated to [0, 1], for a centre of at most 1/2, by rejection.
 
     Proposals are normal where most of them are accepted, else exponential or uniform on [0, 1].
     """
     if spread <= 0.5 and centre > -0.5 * spread:
         while True:
-            x = centre + spread * normal(state)
+            x = centre + spread * normal(rng)
             if 0.0 <= x <= 1.0:
                 return x
     rate = -centre / (spread * spread)
     peak = max(centre, 0.0)
     while True:
-        u = uniform(state)
+        u = uniform(rng)
         if rate > 0.0:
             x = min(1.0, -math.log1p(-u * -math.expm1(-rate)) / rate)
             accept = math.exp(-0.5 * (x / spread) ** 2)
         else:
             x = u
             accept = math.exp(-0.5 * ((x - peak) / spread) ** 2)
-        if uniform(state) < accept:
+        if uniform(rng) < accept:
             return x

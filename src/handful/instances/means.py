@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from handful.core.rng import GOLDEN, State, beta, tape_word
+from handful.core.rng import GOLDEN, Generator, beta, tape_word
 
 LINEAR = 0
 POWER = 1
@@ -35,11 +35,11 @@ MIN_TOP = 1e-4
 """With a smaller best mean, the worst means would be too small for truncnorm."""
 
 
-def reservoir_mean(i: int, a: float, b: float, top: float, key: int, state: State) -> float:
-    """Return the mean of arm i of a reservoir. `state` is overwritten: the arm's own generator."""
-    state[0] = tape_word(key, i, GOLDEN)
-    state[1] = GOLDEN
-    return top * beta(a, b, state)
+def reservoir_mean(i: int, a: float, b: float, top: float, key: int, rng: Generator) -> float:
+    """Return the mean of arm i of a reservoir. `rng` is overwritten: the arm's own generator."""
+    rng[0] = tape_word(key, i, GOLDEN)
+    rng[1] = GOLDEN
+    return top * beta(a, b, rng)
 
 
 class Listed(Protocol):

@@ -257,8 +257,9 @@ class Policy(Definition):
 
     def _see(self) -> None:
         if self.clairvoyant and self._mean_of is not None:
-            for slot in range(self._state.held):
-                self._state.true_mean[slot] = self._mean_of(self._state.arm[slot])  # type: ignore[attr-defined]
+            state: Any = self._state  # a clairvoyant policy declares the field `true_mean`
+            for slot in range(state.held):
+                state.true_mean[slot] = self._mean_of(state.arm[slot])
 
     # Saving, restoring, copying.
 

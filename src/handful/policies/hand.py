@@ -11,12 +11,14 @@ as a Bernoulli trial (`toss`).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from handful.core.shuffle import arm_at, position_of
 from handful.core.state import Int, Slot, Small, State, admit, credit, slot_of
 from handful.errors import StateError
 from handful.policies.base import Policy
+from handful.policies.settings import PLANNED, Setting
 from handful.rules.base import trial
 
 FOREVER = 2**62
@@ -34,7 +36,22 @@ class HandState(State):
     """1 if the next arm is to take the slot in hand before it is pulled."""
 
 
-def bring_up(state: Any, slot: int, p: Any, refresh: bool) -> int:
+class BestState(HandState):
+    """A record that stores the best arm so far besides the one in hand."""
+
+    best: Slot
+
+
+class WithHorizon(NamedTuple):
+    """Parameters of policies that are given the horizon."""
+
+    K: int
+    M: int
+    endless: bool
+    horizon: float
+
+
+def bring_up(state: HandState, slot: int, p: Any, refresh: bool) -> int:
     """Put the next arm into a slot and return the slot that it has.
 
     An arm that is in memory already stays in its slot, with its statistics unless `refresh`.
@@ -64,6 +81,7 @@ class HandPolicy(Policy):
 
     State = HandState
     trials = True
+    _state: HandState
 
     @staticmethod
     def start(state: Any, p: Any) -> None:
@@ -71,17 +89,17 @@ class HandPolicy(Policy):
         bring_up(state, 0, p, True)
 
     @staticmethod
-    def propose(state: Any, p: Any) -> int:
+    def propose(state: HandState, p: Any) -> int:
         """Return the slot in hand, with the next arm in it if it is due."""
         if state.up_next:
             state.up_next = 0
             state.hand = bring_up(state, state.hand, p, True)
-        return state.hand  # type: ignore[no-any-return]
+        return state.hand
 
     @staticmethod
     def recommend_arm(state: Any, p: Any) -> int:
         """Return the arm in hand; where it has not come up yet, the first in memory."""
-        return state.arm[state.hand if state.hand < state.held else 0]  # type: ignore[no-any-return]
+        return int(state.arm[state.hand if state.hand < state.held else 0])
 
     @staticmethod
     def check(state: Any, p: Any) -> None:
@@ -103,12 +121,36 @@ class RetainingPolicy(HandPolicy):
     trials = False
 
     @staticmethod
-    def propose(state: Any, p: Any) -> int:
+    def propose(state: HandState, p: Any) -> int:
         """Return the slot in hand, with the next arm in it, or the slot that this arm has."""
         if state.up_next:
             state.up_next = 0
             state.hand = bring_up(state, state.hand, p, False)
-        return state.hand  # type: ignore[no-any-return]
+        return state.hand
+
+
+class PlannedPolicy(HandPolicy):
+    """A policy with one arm in hand whose only setting is the horizon that it plans for."""
+
+    needs_horizon = True
+    Parameters = WithHorizon
+    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
+
+
+class BestPolicy(HandPolicy):
+    """A policy with one arm in hand that recommends the best arm so far, which it stores."""
+
+    State = BestState
+
+    @staticmethod
+    def recommend_arm(state: BestState, p: Any) -> int:
+        """Return the stored arm."""
+        return state.arm[state.best]
+
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Refuse a stored arm that is not in memory."""
+        check_best(state, p)
 
 
 def check_hand(state: HandState, p: Any) -> None:
@@ -131,6 +173,14 @@ def check_filled(state: HandState, p: Any) -> None:
     """Refuse a record with free slots although enough arms have come up to fill them."""
     if state.held != min(p.M, p.K, state.tried):
         raise StateError("the saved memory does not hold the arms that have come up")
+
+
+def check_best(state: BestState, p: Any) -> None:
+    """Refuse a record with free slots, or with a stored arm that is not in memory."""
+    check_hand(state, p)
+    check_filled(state, p)
+    if state.best >= state.held:
+        raise StateError("the saved policy has stored an arm that its memory does not have")
 
 
 def refuse_unless_flag(*flags: int) -> None:

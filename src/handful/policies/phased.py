@@ -11,8 +11,7 @@ that come later are forgotten.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from handful.core.rng import Generator
 from handful.core.shuffle import arm_at, position_of
@@ -140,7 +139,22 @@ def checked_credit(rule: Rule) -> Credit:
     return with_name(taken, "credit", rule.name)
 
 
-def functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
+class Propose(Protocol):
+    """`Policy.propose`, made for a rule."""
+
+    def __call__(self, state: Any, p: Any) -> int:
+        """Return the slot to pull next."""
+        ...
+
+
+class Observe(Protocol):
+    """`Policy.observe`, made for a rule."""
+
+    def __call__(self, state: Any, slot: int, reward: float, p: Any) -> None:
+        """Take in a reward of the arm in a slot."""
+
+
+def functions_of(rule: Rule) -> tuple[Propose, Observe]:
     """Return `propose` and `observe` of Algorithm 1 with this rule."""
     choose = chooser(rule)
     taken = checked_credit(rule)
@@ -163,7 +177,7 @@ def functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
     return with_name(propose, "propose", rule.name), with_name(observe, "observe", rule.name)
 
 
-def pooled_functions_of(rule: Rule) -> tuple[Callable[..., int], Callable[..., None]]:
+def pooled_functions_of(rule: Rule) -> tuple[Propose, Observe]:
     """Return `propose` and `observe` of Algorithm 2 with this rule."""
     choose = chooser(rule)
     taken = checked_credit(rule)
@@ -196,16 +210,18 @@ class PhasedPolicy(Policy):
     citation = _PAPER
     State = PhasedState
     Parameters: ClassVar[Any] = PhasedParameters
+    propose: ClassVar[Propose]
+    observe: ClassVar[Observe]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "rule" in vars(cls):
             propose, observe = cls._functions()
-            cls.propose = staticmethod(propose)  # type: ignore[method-assign]
-            cls.observe = staticmethod(observe)  # type: ignore[method-assign]
+            cls.propose = staticmethod(propose)
+            cls.observe = staticmethod(observe)
 
     @classmethod
-    def _functions(cls) -> tuple[Callable[..., int], Callable[..., None]]:
+    def _functions(cls) -> tuple[Propose, Observe]:
         return functions_of(cls.rule)
 
     @classmethod
@@ -283,7 +299,7 @@ class PooledPolicy(PhasedPolicy):
     Parameters = PooledParameters
 
     @classmethod
-    def _functions(cls) -> tuple[Callable[..., int], Callable[..., None]]:
+    def _functions(cls) -> tuple[Propose, Observe]:
         return pooled_functions_of(cls.rule)
 
     @classmethod

@@ -28,20 +28,23 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from handful.core.state import Int, Slot, Small
-from handful.errors import StateError
+from handful.core.state import Int, Small
 from handful.policies.definition import Parameters
 from handful.policies.hand import (
     FOREVER,
+    BestPolicy,
+    BestState,
     HandPolicy,
     HandState,
-    check_filled,
+    PlannedPolicy,
+    WithHorizon,
+    check_best,
     check_hand,
     refuse_unless_counted,
     refuse_unless_flag,
     toss,
 )
-from handful.policies.settings import PLANNED, Setting, whole_setting
+from handful.policies.settings import Setting, whole_setting
 
 HERSCHKORN = (
     "Herschkorn, Pekoz and Ross, Probability in the Engineering and Informational Sciences 10, 1996"
@@ -62,21 +65,22 @@ class Run(HandState):
     run: Int
 
 
-class LongestRun(HandState):
-    """An arm in hand, and the one with the longest run so far in the other slot."""
+class RunAndLongest(BestState):
+    """The run of the arm in hand, and that of the stored arm, which is the longest so far."""
 
-    best: Slot
     run: Int
     longest: Int
+
+
+class LongestRun(RunAndLongest):
+    """The same, and whether the stored arm is in hand for ever."""
+
     settled_on_best: Small
 
 
-class Learning(HandState):
-    """An arm in hand, the one with the longest run so far, and the pulls of the first part."""
+class Learning(RunAndLongest):
+    """The same, and the pulls of the first part."""
 
-    best: Slot
-    run: Int
-    longest: Int
     learned: Int
 
 
@@ -98,20 +102,16 @@ class WithR(NamedTuple):
     r: float
 
 
-class WithHorizon(NamedTuple):
-    """Parameters of rules that are given the horizon."""
-
-    K: int
-    M: int
-    endless: bool
-    horizon: float
-
-
 def until_failures(state: Failures, slot: int, success: bool, k: float) -> None:
     """Keep the arm in hand until k failures in a row."""
     if slot != state.hand:
         return
     state.failures = 0 if success else state.failures + 1
+    drop_at(state, k)
+
+
+def drop_at(state: Failures, k: float) -> None:
+    """Take the next arm if the one in hand has k failures."""
     if state.failures >= k:
         state.failures = 0
         state.up_next = 1
@@ -120,6 +120,7 @@ def until_failures(state: Failures, slot: int, success: bool, k: float) -> None:
 class FailureRuns(HandPolicy):
     """Policies that drop an arm after so many failures in a row: successes keep any arm."""
 
+    own_memory = 1
     State = Failures
 
     @staticmethod
@@ -148,7 +149,6 @@ class Herschkorn(FailureRuns):
     summary = "the i-th arm until i failures in a row"
     citation = HERSCHKORN
     endless = True
-    own_memory = 1
 
     @staticmethod
     def observe(state: Failures, slot: int, reward: float, p: Parameters) -> None:
@@ -164,7 +164,6 @@ class FixedRun(FailureRuns):
     summary = "every arm until k failures in a row"
     citation = HERSCHKORN
     endless = True
-    own_memory = 1
     Parameters = WithK
     settings: ClassVar[Mapping[str, Setting]] = {"k": whole_setting(1.0, "failures in a row", "k")}
 
@@ -181,7 +180,6 @@ class Robbins(FailureRuns):
     title = "Robbins"
     summary = "every arm in turn until r failures in a row"
     citation = "Robbins, Proceedings of the National Academy of Sciences 42, 1956"
-    own_memory = 1
     Parameters = WithR
     settings: ClassVar[Mapping[str, Setting]] = {"r": whole_setting(1.0, "failures in a row", "r")}
 
@@ -199,7 +197,6 @@ class KFailure(FailureRuns):
     summary = "every arm until its k-th failure"
     citation = BERRY
     endless = True
-    own_memory = 1
     Parameters = WithK
     settings: ClassVar[Mapping[str, Setting]] = {"k": whole_setting(1.0, "failures of an arm", "k")}
 
@@ -211,28 +208,28 @@ class KFailure(FailureRuns):
             return
         if not success:
             state.failures += 1
-        if state.failures >= p.k:
-            state.failures = 0
-            state.up_next = 1
+        drop_at(state, p.k)
 
     @staticmethod
     def absorb(state: Failures, slot: int, pulls: int, wins: int, p: WithK) -> None:
         """Successes change nothing."""
 
 
-class NonrecallingRun(HandPolicy):
+class BerryPolicy(PlannedPolicy):
+    """What the policies of Berry et al. that are given the horizon share."""
+
+    citation = BERRY
+    endless = True
+
+
+class NonrecallingRun(BerryPolicy):
     """1-failure until a run of sqrt(T) successes, then that arm for ever."""
 
     name = "nonrecalling-run"
     title = "Non-recalling sqrt(T)-run"
     summary = "drop an arm at its first failure, until a run of sqrt(T) successes"
-    citation = BERRY
-    endless = True
     own_memory = 1
-    needs_horizon = True
     State = Run
-    Parameters = WithHorizon
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
     @staticmethod
     def observe(state: Run, slot: int, reward: float, p: WithHorizon) -> None:
@@ -270,19 +267,26 @@ def calm_until_settled(run: float, p: WithHorizon) -> tuple[int, int]:
     return (FOREVER, 0) if run >= m else (0, math.ceil(m - run))
 
 
-class SqrtRun(HandPolicy):
+def store_longest(state: RunAndLongest, slot: int) -> None:
+    """Store the arm in a slot if it is the first one or its run is the longest so far."""
+    if state.tried == 1 or state.run > state.longest:
+        state.best = slot
+        state.longest = state.run
+
+
+class RecallsLongest(BestPolicy, BerryPolicy):
+    """A policy that stores the arm with the longest run, to pull it for ever in the end."""
+
+    own_memory = 2
+
+
+class SqrtRun(RecallsLongest):
     """1-failure until a run of sqrt(T) successes or sqrt(T) arms, then the longest run for ever."""
 
     name = "sqrt-run"
     title = "sqrt(T)-run"
     summary = "as nonrecalling-run, but after sqrt(T) arms the one with the longest run"
-    citation = BERRY
-    endless = True
-    own_memory = 2
-    needs_horizon = True
     State = LongestRun
-    Parameters = WithHorizon
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
     @staticmethod
     def observe(state: LongestRun, slot: int, reward: float, p: WithHorizon) -> None:
@@ -297,9 +301,7 @@ class SqrtRun(HandPolicy):
                 state.best = slot
                 state.settled_on_best = 1
             return
-        if state.tried == 1 or state.run > state.longest:
-            state.best = slot
-            state.longest = state.run
+        store_longest(state, slot)
         state.run = 0
         if state.tried >= m:
             state.settled_on_best = 1
@@ -309,14 +311,9 @@ class SqrtRun(HandPolicy):
             state.up_next = 1
 
     @staticmethod
-    def recommend_arm(state: LongestRun, p: WithHorizon) -> int:
-        """Return the arm with the longest run."""
-        return state.arm[state.best]
-
-    @staticmethod
     def check(state: LongestRun, p: WithHorizon) -> None:
         """Refuse runs that did not come, and a stored arm that is not in memory."""
-        check_best(state, p)
+        check_longest(state, p)
         refuse_unless_flag(state.settled_on_best)
 
     @staticmethod
@@ -333,19 +330,13 @@ class SqrtRun(HandPolicy):
             state.run += pulls
 
 
-class SqrtLogLearning(HandPolicy):
+class SqrtLogLearning(RecallsLongest):
     """1-failure for sqrt(T) ln T pulls, then the arm with the longest run for ever."""
 
     name = "sqrt-log-learning"
     title = "sqrt(T) ln T-learning"
     summary = "drop arms at their first failure for sqrt(T) ln T pulls, then the longest run"
-    citation = BERRY
-    endless = True
-    own_memory = 2
-    needs_horizon = True
     State = Learning
-    Parameters = WithHorizon
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
     @staticmethod
     def observe(state: Learning, slot: int, reward: float, p: WithHorizon) -> None:
@@ -357,9 +348,7 @@ class SqrtLogLearning(HandPolicy):
         state.learned += 1
         if success:
             state.run += 1
-        if state.tried == 1 or state.run > state.longest:
-            state.best = slot
-            state.longest = state.run
+        store_longest(state, slot)
         if state.learned >= N:
             state.hand = state.best
         elif not success:
@@ -368,14 +357,9 @@ class SqrtLogLearning(HandPolicy):
             state.up_next = 1
 
     @staticmethod
-    def recommend_arm(state: Learning, p: WithHorizon) -> int:
-        """Return the arm with the longest run."""
-        return state.arm[state.best]
-
-    @staticmethod
     def check(state: Learning, p: WithHorizon) -> None:
         """Refuse runs that did not come, and a stored arm that is not in memory."""
-        check_best(state, p)
+        check_longest(state, p)
         refuse_unless_counted(state, state.learned)
 
     @staticmethod
@@ -390,18 +374,13 @@ class SqrtLogLearning(HandPolicy):
             return
         state.learned += pulls
         state.run += pulls
-        if state.tried == 1 or state.run > state.longest:
-            state.best = slot
-            state.longest = state.run
+        store_longest(state, slot)
 
 
-def check_best(state: LongestRun | Learning, p: WithHorizon) -> None:
+def check_longest(state: RunAndLongest, p: WithHorizon) -> None:
     """Refuse runs that did not come, and a stored arm that is not in memory."""
-    check_hand(state, p)
-    check_filled(state, p)
+    check_best(state, p)
     refuse_unless_counted(state, state.run, state.longest)
-    if state.best >= state.held:
-        raise StateError("the saved policy has stored an arm that its memory does not have")
 
 
 def learning_pulls(p: WithHorizon) -> float:

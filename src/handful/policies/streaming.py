@@ -37,19 +37,20 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from handful.core.state import Float, Int, Slot, Small, credit
+from handful.core.state import Float, Int, Small, credit
 from handful.errors import StateError
 from handful.policies.hand import (
     FOREVER,
-    HandPolicy,
+    BestPolicy,
+    BestState,
     HandState,
+    PlannedPolicy,
     RetainingPolicy,
-    check_filled,
-    check_hand,
+    WithHorizon,
+    check_best,
     refuse_unless_counted,
     refuse_unless_flag,
 )
-from handful.policies.runs import WithHorizon
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
 PASSES = whole_setting(3.0, "passes over the arms", "B")
@@ -58,10 +59,9 @@ RADIUS = Setting(
 )
 
 
-class Stream(HandState):
+class Stream(BestState):
     """The stored arm that is the best so far, and whether the passes are over."""
 
-    best: Slot
     over: Small
 
 
@@ -122,30 +122,32 @@ def radius_of(state: HandState, slot: int, p: Passes) -> float:
     return math.sqrt(p.c * math.log(p.horizon) / state.pulls[slot])
 
 
-def calm_when_over(state: Stream, slot: int, p: Any) -> tuple[int, int]:
-    """For ever once the passes are over."""
-    return (FOREVER, FOREVER) if state.over else (0, 0)
+def pass_of(state: HandState, p: Passes) -> float:
+    """Return the number of the pass, from 1."""
+    return 1.0 + (state.tried - 1) // p.K
+
+
+def go_on(state: Stream, arms: float) -> None:
+    """Let the next arm in beside the best one; after so many arms, take the best in hand."""
+    if state.tried < arms:
+        state.hand = 1 - state.best
+        state.up_next = 1
+    else:
+        state.hand = state.best
+        state.over = 1
 
 
 def check_stream(state: Stream, p: Any) -> None:
-    """Refuse a stored arm that is not in memory."""
-    check_hand(state, p)
-    check_filled(state, p)
+    """Refuse a stored arm that is not in memory, and passes that are neither over nor not."""
+    check_best(state, p)
     refuse_unless_flag(state.over)
-    if state.best >= state.held:
-        raise StateError("the saved policy has stored an arm that its memory does not have")
 
 
-class StoresBest(HandPolicy):
-    """What the policies of this file share: the stored arm is recommended."""
+class StreamPolicy(BestPolicy):
+    """What the policies of this file share: they plan for a horizon, and take any rewards."""
 
     needs_horizon = True
     trials = False
-
-    @staticmethod
-    def recommend_arm(state: Any, p: Any) -> int:
-        """Return the stored arm."""
-        return state.arm[state.best]  # type: ignore[no-any-return]
 
     @staticmethod
     def check(state: Any, p: Any) -> None:
@@ -153,17 +155,34 @@ class StoresBest(HandPolicy):
         check_stream(state, p)
 
 
-class SinglePass(StoresBest):
+class OnePass(StreamPolicy, PlannedPolicy):
+    """A policy that looks at every arm in a single pass, and stores two."""
+
+    own_memory = 2
+
+
+class SeveralPasses(StreamPolicy, RetainingPolicy):
+    """A policy that eliminates arms by their confidence intervals, in B passes."""
+
+    Parameters = Passes
+    settings: ClassVar[Mapping[str, Setting]] = {
+        "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
+    }  # fmt: skip
+
+    @staticmethod
+    def calm(state: Stream, slot: int, p: Passes) -> tuple[int, int]:
+        """For ever once the passes are over."""
+        return (FOREVER, FOREVER) if state.over else (0, 0)
+
+
+class SinglePass(OnePass):
     """Uniform exploration in one pass, then the best mean for ever."""
 
     name = "single-pass"
     title = "Single pass"
     summary = "every arm (T/K)^(2/3) times in one pass, then the one with the best mean"
     citation = "Maiti, Patil and Khan, NeurIPS 2021"
-    own_memory = 2
     State = Stream
-    Parameters = WithHorizon
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
     @staticmethod
     def observe(state: Stream, slot: int, reward: float, p: WithHorizon) -> None:
@@ -173,12 +192,7 @@ class SinglePass(StoresBest):
             return
         if mean_of(state, slot) > mean_of(state, state.best):
             state.best = slot
-        if state.tried < p.K:
-            state.hand = 1 - state.best
-            state.up_next = 1
-        else:
-            state.hand = state.best
-            state.over = 1
+        go_on(state, p.K)
 
     @staticmethod
     def calm(state: Stream, slot: int, p: WithHorizon) -> tuple[int, int]:
@@ -189,7 +203,7 @@ class SinglePass(StoresBest):
         return left, left
 
 
-class MPSE(StoresBest, RetainingPolicy):
+class MPSE(SeveralPasses):
     """Multi-pass successive elimination: a champion meets every arm in each of B passes."""
 
     name = "mpse"
@@ -198,11 +212,6 @@ class MPSE(StoresBest, RetainingPolicy):
     citation = "Li, Zhang, Wang and Li, 2023"
     own_memory = 2
     State = Duel
-    Parameters = Passes
-    settings: ClassVar[Mapping[str, Setting]] = {
-        "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
-    }  # fmt: skip
-    calm = staticmethod(calm_when_over)
 
     @staticmethod
     def observe(state: Duel, slot: int, reward: float, p: Passes) -> None:
@@ -218,19 +227,13 @@ class MPSE(StoresBest, RetainingPolicy):
             m0, m1 = mean_of(state, y), mean_of(state, x)
             r0, r1 = radius_of(state, y, p), radius_of(state, x, p)
             apart = m1 + r1 < m0 - r0 or m0 + r0 < m1 - r1
-            lap = 1.0 + (state.tried - 1) // p.K
             fewer = min(state.pulls[x], state.pulls[y])
-            if not apart and fewer < pulls_of_pass(lap, p.passes, p.horizon, p.K):
+            if not apart and fewer < pulls_of_pass(pass_of(state, p), p.passes, p.horizon, p.K):
                 state.hand = x if state.pulls[x] <= state.pulls[y] else y
                 return
             if m1 > m0:
                 state.best = x
-        if state.tried < p.passes * p.K:
-            state.hand = 1 - state.best
-            state.up_next = 1
-        else:
-            state.hand = state.best
-            state.over = 1
+        go_on(state, p.passes * p.K)
 
     @staticmethod
     def check(state: Duel, p: Passes) -> None:
@@ -243,7 +246,7 @@ class MPSE(StoresBest, RetainingPolicy):
             raise StateError("the saved policy has nobody to compare its champion with")
 
 
-class MBSE(StoresBest, RetainingPolicy):
+class MBSE(SeveralPasses):
     """Elimination among the M arms in memory, in B passes over the stream."""
 
     name = "mbse"
@@ -251,11 +254,6 @@ class MBSE(StoresBest, RetainingPolicy):
     summary = "elimination among the arms in memory, in B passes of growing length"
     citation = "Agarwal, Khanna and Patil, COLT 2022"
     State = Stream
-    Parameters = Passes
-    settings: ClassVar[Mapping[str, Setting]] = {
-        "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
-    }  # fmt: skip
-    calm = staticmethod(calm_when_over)
 
     @staticmethod
     def observe(state: Stream, slot: int, reward: float, p: Passes) -> None:
@@ -282,8 +280,8 @@ class MBSE(StoresBest, RetainingPolicy):
                 gone = j
             elif least < 0 or state.pulls[j] < state.pulls[least]:
                 least = j
-        lap = 1.0 + (state.tried - 1) // p.K
-        enough = state.pulls[least] >= budget_of_pass(lap, p.passes, p.horizon, p.K)
+        budget = budget_of_pass(pass_of(state, p), p.passes, p.horizon, p.K)
+        enough = state.pulls[least] >= budget
         if state.tried < p.passes * p.K and (gone >= 0 or enough):
             state.hand = gone if gone >= 0 else worst
             state.up_next = 1
@@ -294,17 +292,14 @@ class MBSE(StoresBest, RetainingPolicy):
             state.hand = least
 
 
-class GameOfCoins(StoresBest):
+class GameOfCoins(OnePass):
     """A king with a budget defends itself against each arm of one pass, in levels."""
 
     name = "game-of-coins"
     title = "Game of Coins"
     summary = "a king with a budget defends itself against every arm, in one pass"
     citation = "Assadi and Wang, STOC 2020"
-    own_memory = 2
     State = Game
-    Parameters = WithHorizon
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
     @staticmethod
     def observe(state: Game, slot: int, reward: float, p: WithHorizon) -> None:
@@ -337,12 +332,7 @@ class GameOfCoins(StoresBest):
                 state.best = king
                 state.budget = 0.0
             state.level = 0
-        if state.tried < p.K:
-            state.hand = 1 - king
-            state.up_next = 1
-        else:
-            state.hand = king
-            state.over = 1
+        go_on(state, p.K)
 
     @staticmethod
     def calm(state: Game, slot: int, p: WithHorizon) -> tuple[int, int]:

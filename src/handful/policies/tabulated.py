@@ -21,26 +21,22 @@ Chen, Zame, Heath and Shepp, "Bandit problems with infinitely many arms", Annals
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import ClassVar
 
 from handful.core.state import Float, Floats, Int
 from handful.policies.hand import (
-    HandPolicy,
     HandState,
+    WithHorizon,
     check_filled,
     check_hand,
     refuse_unless_counted,
     toss,
 )
 from handful.policies.runs import (
-    BERRY,
-    WithHorizon,
+    BerryPolicy,
     calm_until_learned,
     calm_until_settled,
     learning_pulls,
 )
-from handful.policies.settings import PLANNED, Setting
 
 
 class LastTwo(HandState):
@@ -56,7 +52,7 @@ class LastTwoLearning(HandState):
     learned: Int
 
 
-class SqrtRunTabulated(HandPolicy):
+class SqrtRunTabulated(BerryPolicy):
     """1-failure until a run of sqrt(T) successes or sqrt(T) arms, then the better of the last two.
 
     The better by true mean, so for simulations only.
@@ -65,14 +61,9 @@ class SqrtRunTabulated(HandPolicy):
     name = "sqrt-run-tabulated"
     title = "sqrt(T)-run (as tabulated)"
     summary = "as sqrt-run, but it recalls the better of the last two arms; simulations only"
-    citation = BERRY
-    endless = True
     own_memory = 2
-    needs_horizon = True
     clairvoyant = True
     State = LastTwo
-    Parameters = WithHorizon
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
     @staticmethod
     def observe(state: LastTwo, slot: int, reward: float, p: WithHorizon) -> None:
@@ -111,19 +102,14 @@ class SqrtRunTabulated(HandPolicy):
             state.run += pulls
 
 
-class SqrtLogTabulated(HandPolicy):
+class SqrtLogTabulated(BerryPolicy):
     """1-failure for sqrt(T) ln T pulls, then the one of the last two arms with more wins."""
 
     name = "sqrt-log-tabulated"
     title = "sqrt(T) ln T-learning (as tabulated)"
     summary = "as sqrt-log-learning, but it recalls the one of the last two arms with more wins"
-    citation = BERRY
-    endless = True
     own_memory = 2
-    needs_horizon = True
     State = LastTwoLearning
-    Parameters = WithHorizon
-    settings: ClassVar[Mapping[str, Setting]] = {"horizon": PLANNED}
 
     @staticmethod
     def observe(state: LastTwoLearning, slot: int, reward: float, p: WithHorizon) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from handful.core.rng import Generator, uniform
 from handful.core.state import State
@@ -47,7 +47,10 @@ WIDTHS = 2048
 """How many widths of a rule are remembered online."""
 F = TypeVar("F", bound=Callable[..., Any])
 Score: TypeAlias = Callable[[int, float, Moment], float]
+Growth: TypeAlias = Callable[[int, float], float]
+Width: TypeAlias = Callable[[int, int, int], float]
 Credit: TypeAlias = Callable[[float, Generator], float]
+Choose: TypeAlias = Callable[[Any, int, int, float], int]
 
 
 def as_given(reward: float, rng: Generator) -> float:
@@ -65,9 +68,9 @@ def trial(reward: float, rng: Generator) -> float:
 class _Fields(NamedTuple):
     name: str
     score: Score | None = None
-    growth: Callable[[int, float], float] | None = None
+    growth: Growth | None = None
     """growth(t, eta)"""
-    width: Callable[[int, int, int], float] | None = None
+    width: Width | None = None
     """width(n, b, m)"""
     budget_in_width: bool = False
     """Whether `width` depends on b or m, so that one table cannot serve all sub-phases."""
@@ -96,16 +99,31 @@ class Rule(_Fields):
 
     __slots__ = ()
 
-    def __new__(cls, *fields: Any, **named: Any) -> Rule:
+    def __new__(
+        cls,
+        name: str,
+        score: Score | None = None,
+        growth: Growth | None = None,
+        width: Width | None = None,
+        budget_in_width: bool = False,
+        looks_at_top: bool = False,
+        tries_each_first: bool = True,
+        credit: Credit = as_given,
+        monotone: bool = False,
+        floor: Score | None = None,
+        posterior: bool = False,
+    ) -> Self:
         """Refuse a rule that has neither a score nor both of its factors, or all three."""
-        self = super().__new__(cls, *fields, **named)
-        if (self.growth is None) != (self.width is None):
-            raise SettingError(f"the rule {self.name!r} has one factor: give growth and width")
-        if (self.score is None) == (self.growth is None):
+        if (growth is None) != (width is None):
+            raise SettingError(f"the rule {name!r} has one factor: give growth and width")
+        if (score is None) == (growth is None):
             raise SettingError(
-                f"the rule {self.name!r} needs a score, or both growth and width, and not all three"
+                f"the rule {name!r} needs a score, or both growth and width, and not all three"
             )
-        return self
+        return super().__new__(
+            cls, name, score, growth, width, budget_in_width, looks_at_top, tries_each_first,
+            credit, monotone, floor, posterior,
+        )  # fmt: skip
 
     @property
     def is_bonus(self) -> bool:
@@ -113,7 +131,7 @@ class Rule(_Fields):
         return self.growth is not None
 
 
-def chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
+def chooser(rule: Rule) -> Choose:
     """Return `choose(state, t, b, eta)`, which gives the slot that the rule pulls next.
 
     The highest score wins, ties go to the first slot. An arm that has no reward yet has no score:
@@ -131,7 +149,9 @@ def with_name(function: F, role: str, name: str) -> F:
     return function
 
 
-def _bonus_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
+def _bonus_chooser(rule: Rule) -> Choose:
+    # The loop below stands in `_score_chooser` too: a decision of UCB1 takes 5% longer with a test
+    # of the kind of rule for each arm, and 9% longer with a call between the two parts.
     growth, width = rule.growth, rule.width
     assert growth is not None
     assert width is not None
@@ -163,7 +183,7 @@ def _bonus_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
     return choose
 
 
-def _score_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
+def _score_chooser(rule: Rule) -> Choose:
     score, looks_at_top, tries_each_first = rule.score, rule.looks_at_top, rule.tries_each_first
     assert score is not None
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator
 from functools import cache
 
-from handful.core.rng import State, stream, uniform
+from handful.core.rng import Generator, stream, uniform
 from handful.errors import RuleError
 from handful.rules.base import Moment, Rule
 
@@ -27,10 +27,10 @@ _TRIES = 300
 @cache
 def check_monotone(rule: Rule) -> None:
     """Refuse a rule that claims to be monotone and is not."""
-    state = stream("monotonicity", rule.name)
-    for n, mean, t, b, m, eta in _cases(state):
-        now = Moment(t, b, m, mean, eta, state)
-        before = list(state)
+    rng = stream("monotonicity", rule.name)
+    for n, mean, t, b, m, eta in _cases(rng):
+        now = Moment(t, b, m, mean, eta, rng)
+        before = list(rng)
         here = _score(rule, n, mean, now)
         least = _floor(rule, n, mean, now)
         higher = mean + (1.0 - mean) * 0.3
@@ -47,22 +47,22 @@ def check_monotone(rule: Rule) -> None:
             longer = _score(rule, n, mean, seen._replace(b=7 * b))
             _expect(rule, "falls with the budget", n, mean, t, longer, score)
             _expect(rule, "falls as the highest mean falls", n, mean, t, here, score)
-        if list(state) != before:
+        if list(rng) != before:
             raise RuleError(
                 f"the rule {rule.name} claims to be monotone, but its score draws random numbers: "
                 "leave monotone=True out"
             )
 
 
-def _cases(state: State) -> Iterator[tuple[int, float, int, int, int, float]]:
+def _cases(rng: Generator) -> Iterator[tuple[int, float, int, int, int, float]]:
     for _ in range(_TRIES):
-        n = int(math.exp(uniform(state) * math.log(1e6))) + 1
+        n = int(math.exp(uniform(rng) * math.log(1e6))) + 1
         # A mean that n rewards of 0 and 1 have.
-        mean = int(uniform(state) * (n + 1)) / n
-        t = n + int(math.exp(uniform(state) * math.log(1e12))) + 1
-        m = 2 + int(uniform(state) * 20)
-        b = int(math.exp(uniform(state) * math.log(1e12))) + m
-        yield n, min(mean, 1.0), t, b, m, 1.5 * uniform(state)
+        mean = int(uniform(rng) * (n + 1)) / n
+        t = n + int(math.exp(uniform(rng) * math.log(1e12))) + 1
+        m = 2 + int(uniform(rng) * 20)
+        b = int(math.exp(uniform(rng) * math.log(1e12))) + m
+        yield n, min(mean, 1.0), t, b, m, 1.5 * uniform(rng)
 
 
 def _score(rule: Rule, n: int, mean: float, now: Moment) -> float:

@@ -162,7 +162,7 @@ class Phases(Kind):
         A width that follows the budget cannot be tabulated where the budget is the time: all arms
         in memory, and a policy that is not given the horizon.
         """
-        by_time = cell.memory >= cell.instance.n_arms and cell.told_horizon == 0
+        by_time = cell.memory >= cell.instance.n_arms and cell.given_horizon == 0
         return super().supports(cell) and not (_phased(cell).rule.budget_in_width and by_time)
 
     def cannot_skip(self, cell: Cell) -> str:
@@ -234,7 +234,7 @@ class Phases(Kind):
         world = World.of(cell.instance)
         slots = self.slots(cell)
         mine = segments.with_tables(_phased(cell).rule, slots, space(slots, lanes))
-        given = (cell.memory, cell.eta, cell.told_horizon, *round_shape(cell), world)
+        given = (cell.memory, cell.eta, cell.given_horizon, *round_shape(cell), world)
         return lambda block, batch: kernel(*block, *given, batch, mine)
 
     def forget(self) -> None:

@@ -60,6 +60,17 @@ class Cell:
         """The numbers of the runs; the seeds of a run follow from its number."""
         return range(self.first_run, self.first_run + self.runs)
 
+    def how_run(self) -> dict[str, int | bool]:
+        """How the cell is run, as the settings of its result have it."""
+        return {
+            "horizon": self.horizon,
+            "runs": self.runs,
+            "first_run": self.first_run,
+            "seed": self.seed,
+            "tape": self.tape,
+            "record": self.record,
+        }
+
     @property
     def label(self) -> str:
         """The policy's title, with the settings that were given."""
@@ -79,7 +90,7 @@ class Cell:
         return check_settings(self.policy, self.settings).get("eta", 1.0)
 
     @property
-    def told_horizon(self) -> int:
+    def given_horizon(self) -> int:
         """The horizon that the policy is given; 0 if it is given none."""
         return int(self.policy_settings().get("horizon", 0))
 

@@ -58,7 +58,7 @@ def simulate_run(
         **cell.policy_settings(),
     )
     best = world.best_mean
-    state = reward_stream(cell.seed, cell.id, run)
+    rng = reward_stream(cell.seed, cell.id, run)
     key = tape_key(cell.seed, run)
     arms_key = world_key(cell.seed, cell.id, run, cell.tape)
     policy.reveal(lambda arm: world.mean(arm, arms_key))
@@ -74,8 +74,8 @@ def simulate_run(
         if stays is not None:
             stays.selected(t)
         if cell.tape:
-            state = _tape_state(key, t, arm)
-        policy.update(arm, world.draw(arm, state, arms_key))
+            rng = _tape_generator(key, t, arm)
+        policy.update(arm, world.draw(arm, rng, arms_key))
         total.add(best - world.mean(arm, arms_key))
         if pulls is not None:
             pulls[0, arm] += 1
@@ -94,7 +94,7 @@ def _own_index(index: int) -> int:
     return index
 
 
-def _tape_state(key: int, t: int, arm: int) -> list[int]:
+def _tape_generator(key: int, t: int, arm: int) -> list[int]:
     return [tape_word(key, t, arm), GOLDEN]
 
 

@@ -70,7 +70,7 @@ class Advice:
     """The candidates, the best first, and why the best is recommended."""
 
     candidates: list[Candidate]
-    chance: dict[str, float]
+    random_regret: dict[str, float]
     """The regret of pulling an arm at random every time, by instance."""
     why: str
     horizon: int
@@ -109,7 +109,7 @@ class Advice:
             ]
             for candidate in self.candidates
         ]
-        at_random = [f"{self.chance[world]:,.0f}" for world in worlds]
+        at_random = [f"{self.random_regret[world]:,.0f}" for world in worlds]
         rows.append(["an arm at random", "-", "-", *at_random])
         return ["policy", "arms in memory", "64-bit words", *worlds], rows
 
@@ -139,7 +139,7 @@ class Advice:
         return {
             "policy": self.best.policy,
             "why": self.why,
-            "chance": self.chance,
+            "random_regret": self.random_regret,
             "horizon": self.horizon,
             "asked_horizon": self.asked_horizon,
             "note": self.note,
@@ -219,11 +219,11 @@ def advise(
             regret[world] = run_cell(planned, n_jobs=n_jobs).regret
             done += 1
         one = next(iter(cells.values()))
-        kept = one.memory if K is None else min(one.memory, K)
-        found.append(Candidate(name, one.label, kept, _words(one, kept, K), regret))
+        stored = one.memory if K is None else min(one.memory, K)
+        found.append(Candidate(name, one.label, stored, _words(one, stored, K), regret))
     found.sort(key=lambda candidate: candidate.score)
-    chance = {world: simulated * _gap_at_random(parse_instance(world)) for world in worlds}
-    return Advice(found, chance, _why(found, chance, K, M), simulated, runs, seed, asked)
+    at_random = {world: simulated * _gap_at_random(parse_instance(world)) for world in worlds}
+    return Advice(found, at_random, _why(found, at_random, K, M), simulated, runs, seed, asked)
 
 
 def candidates(K: int | None, M: int) -> list[str]:
@@ -286,17 +286,17 @@ def _cell(
     return cell(name, world, M if cls.takes_memory() else None, horizon, runs, seed)
 
 
-def _words(planned: Cell, kept: int, K: int | None) -> int:
+def _words(planned: Cell, stored: int, K: int | None) -> int:
     arms: Any = Reservoir(lambda index: index) if K is None else K
-    memory = max(2, kept) if planned.policy.takes_memory() else None
+    memory = max(2, stored) if planned.policy.takes_memory() else None
     made: Policy = planned.policy(arms, memory, seed=0, **planned.policy_settings())
     return made.memory_words
 
 
-def _why(found: Sequence[Candidate], chance: Mapping[str, float], K: int | None, M: int) -> str:
+def _why(found: Sequence[Candidate], at_random: Mapping[str, float], K: int | None, M: int) -> str:
     best = found[0]
     parts = []
-    if all(e.mean > TOO_CLOSE * chance[world] for world, e in best.regret.items()):
+    if all(e.mean > TOO_CLOSE * at_random[world] for world, e in best.regret.items()):
         more = "take two arms in memory" if M == 1 else "that takes more pulls"
         parts.append(f"here it is hardly better than an arm at random: {more}")
     if K is not None and M >= K:

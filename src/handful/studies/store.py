@@ -120,12 +120,7 @@ def _identity(planned: Cell) -> dict[str, object]:
     """What identifies the numbers of a cell, as the settings of its result have it."""
     return {
         "id": planned.id,
-        "horizon": planned.horizon,
-        "runs": planned.runs,
-        "first_run": planned.first_run,
-        "seed": planned.seed,
-        "tape": planned.tape,
-        "record": planned.record,
+        **planned.how_run(),
         "version": __version__,
         "sources": source_digest(planned.policy.__module__),
     }

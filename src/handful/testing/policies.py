@@ -36,6 +36,7 @@ STEPS = 200
 BAD_REWARDS: tuple[Any, ...] = (
     math.nan, math.inf, -math.inf, -0.1, 1.1, "1", b"1", None, [], 10**400,
 )  # fmt: skip
+BAD_TICKETS: tuple[Any, ...] = ("7", None, 0.5, True)
 
 
 class _Colour(enum.Enum):
@@ -194,9 +195,9 @@ def check_refused_input_changes_nothing(make: Make) -> None:
         for unknown in ("no such arm", object(), float("nan"), -1, []):
             with expect_error((UnknownArmError, ForgottenArmError), f"the arm {unknown!r}"):
                 policy.update(unknown, 1.0)
-        for number in ("7", None, 0.5, True):
+        for number in BAD_TICKETS:
             with expect_error(SettingError, f"the ticket {number!r}"):
-                policy.reward(number, 1.0)  # type: ignore[arg-type]
+                policy.reward(number, 1.0)
         expect(policy.to_bytes() == before, "refused input changed the policy")
 
 

@@ -100,7 +100,7 @@ class Scratch(NamedTuple):
     slots: Ints
     numbers: Floats
     halves: Words
-    state: Words
+    generator: Words
 
 
 class Space(NamedTuple):
@@ -123,13 +123,13 @@ class Space(NamedTuple):
 def entry(build: Build) -> Callable[..., None]:
     """How an arm comes into memory, with fresh statistics.
 
-    enter(at, arm, key, world, memory, state), with the key of a reservoir's arms; `state` is
-    overwritten.
+    enter(at, arm, key, world, memory, generator), with the key of a reservoir's arms; the generator
+    is overwritten.
     """
     mean_in, centre_of = arm_facts(build)
 
-    def enter(at: int, arm: int, key: int, world: World, memory: Memory, state: Words) -> None:
-        mu = mean_in(world, arm, key, state)
+    def enter(at: int, arm: int, key: int, world: World, memory: Memory, generator: Words) -> None:
+        mu = mean_in(world, arm, key, generator)
         memory.arms[at] = arm
         memory.mus[at] = mu
         memory.centres[at] = centre_of(world.distribution, mu, world.spread)

@@ -20,14 +20,14 @@ from __future__ import annotations
 import math
 
 from handful.core.binomial import log_binomial
-from handful.core.rng import State, beta_from_one, positive_uniform, uniform
+from handful.core.rng import Generator, beta_from_one, positive_uniform, uniform
 from handful.simulation.kernels.arrays import Floats, Ints
 
 _DEEPEST = 300.0
 """Less than the logarithm by which a double can be too small to differ from 0."""
 
 
-def draw(n: int, s: float, rng: State) -> float:
+def draw(n: int, s: float, rng: Generator) -> float:
     """Return a draw from the posterior of an arm's mean."""
     return beta_from_one(1.0 + s, 1.0 + n - s, rng)
 
@@ -50,7 +50,7 @@ def contest(
     none: float,
     highest: float,
     u: float,
-    rng: State,
+    rng: Generator,
 ) -> int:
     """Return the slot whose draw is the highest, where `highest` is the leader's.
 
@@ -87,7 +87,7 @@ def contest(
     return best
 
 
-def proposal(n: int, s: float, q: float, rng: State) -> float:
+def proposal(n: int, s: float, q: float, rng: Generator) -> float:
     """Return a draw from the exponential beyond q if the posterior accepts it, else -1."""
     k = (n * q - s) / (q * (1.0 - q))
     d = -math.log(positive_uniform(rng)) / k
@@ -97,7 +97,7 @@ def proposal(n: int, s: float, q: float, rng: State) -> float:
     return q + d if math.log(positive_uniform(rng)) <= below else -1.0
 
 
-def between(n: int, s: float, low: float, q: float, tail: float, rng: State) -> float:
+def between(n: int, s: float, low: float, q: float, tail: float, rng: Generator) -> float:
     """Return a draw known to be below q if it is above `low`, else -1; refused if `tail` < 0.
 
     One uniform number decides whether an arm has a proposal: beyond q, if it is less than the mass

@@ -3,11 +3,11 @@
 The exponentials of `thompson` are of use where one arm is far ahead. While all have few pulls, any
 may have the highest draw; but then there are few posteriors, and a table can hold them.
 
-**Two arms, 8 pulls.** The chance that the second arm is pulled, for each record of both.
+**Two arms, 8 pulls.** The probability that the second arm is pulled, for each record of both.
 
-**More arms.** The posterior of each record is cut into cells of equal chance. A word of random bits
-says in which cells the draws of ten arms are. Mostly one arm's cell lies above all others, and no
-draw is made. Where cells overlap, the draws are made inside them, by rejection.
+**More arms.** The posterior of each record is cut into cells of equal probability. A word of random
+bits says in which cells the draws of ten arms are. Mostly one arm's cell lies above all others, and
+no draw is made. Where cells overlap, the draws are made inside them, by rejection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from handful.simulation.kernels import contest
 from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import PULLS, Luck, Memory
 from handful.simulation.kernels.jit import use
-from handful.simulation.kernels.posteriors import chance, height, quantiles
+from handful.simulation.kernels.posteriors import height, probability_above, quantiles
 from handful.simulation.kernels.step import draw_uniforms
 from handful.simulation.kernels.world import as_float, as_int, as_word
 
@@ -31,7 +31,7 @@ use(contest.proposal)
 
 BITS = 6
 CELLS = 2**BITS
-"""Cells of equal chance of a posterior."""
+"""Cells of equal probability of a posterior."""
 ROW = CELLS + 1
 A_WORD = 64 // BITS
 """So many arms' cells are in a word."""
@@ -41,9 +41,9 @@ LONGEST = 95
 
 @use
 def short_duel(
-    L: int, memory: Memory, luck: Luck, records: Ints, uniforms: Floats, chances: Floats
+    L: int, memory: Memory, luck: Luck, records: Ints, uniforms: Floats, probabilities: Floats
 ) -> None:
-    """A whole sub-phase of two arms in each of L lanes; `chances` is `chance_table`.
+    """A whole sub-phase of two arms in each of L lanes; with a `probability_table`.
 
     It leaves the pulls of each arm behind; nothing else outlives a sub-phase that ends here. A
     record is four numbers below 8: failures and successes of slot 0, then of slot 1.
@@ -57,7 +57,7 @@ def short_duel(
             # Whom, and whether it wins: one number falls into one of four parts of [0, 1).
             record = as_word(records[lane])
             u = uniforms[start + lane]
-            q = chances[record]
+            q = probabilities[record]
             slot = as_word(u < q)
             wins_1 = as_word(u < q * memory.mus[L + lane])
             wins_0 = as_word(u < q + (1.0 - q) * memory.mus[lane])
@@ -70,14 +70,14 @@ def short_duel(
 
 
 @cache
-def chance_table() -> Floats:
-    """That the draw of slot 1 is the higher, for each record of fewer than 8 pulls."""
-    chances = np.zeros(PULLS**4)
+def probability_table() -> Floats:
+    """P(the draw of slot 1 is the higher), for each record of fewer than 8 pulls."""
+    probabilities = np.zeros(PULLS**4)
     for place, (s1, f1, s0, f0) in enumerate(product(range(PULLS), repeat=4)):
         if s1 + f1 + s0 + f0 < PULLS:
             shapes = (1.0 + s1, 1.0 + f1, 1.0 + s0, 1.0 + f0)
-            chances[place] = chance(*shapes, height(*shapes))
-    return chances
+            probabilities[place] = probability_above(*shapes, height(*shapes))
+    return probabilities
 
 
 @cache
@@ -131,13 +131,13 @@ def pull_by_cells(
 
 @use
 def highest(
-    n: Ints, s: Floats, m: int, lows: Floats, highs: Floats, floor: float, state: Words
+    n: Ints, s: Floats, m: int, lows: Floats, highs: Floats, floor: float, generator: Words
 ) -> int:
     """The slot with the highest draw, given the cells; some draw is no less than `floor`."""
     best = 0
     for i in range(m):
         if highs[i] > floor:
-            x = draw_within(n[i], s[i], lows[i], highs[i], state)
+            x = draw_within(n[i], s[i], lows[i], highs[i], generator)
             if x >= floor:
                 floor = x
                 best = i
@@ -145,7 +145,7 @@ def highest(
 
 
 @use
-def draw_within(n: int, s: float, low: float, high: float, state: Words) -> float:
+def draw_within(n: int, s: float, low: float, high: float, generator: Words) -> float:
     """A draw from the posterior that is known to be between low and high.
 
     The outermost cells are long: there the proposals are those of `contest`.
@@ -155,13 +155,13 @@ def draw_within(n: int, s: float, low: float, high: float, state: Words) -> floa
         x = -1.0
         while x < 0.0:
             if first:
-                x = contest.proposal(n, n - s, 1.0 - high, state)
+                x = contest.proposal(n, n - s, 1.0 - high, generator)
             else:
-                x = contest.proposal(n, s, low, state)
+                x = contest.proposal(n, s, low, generator)
         return 1.0 - x if first else x
     mode = min(max(low, s / n), high) if n > 0 else low
     while True:
-        x = low + (high - low) * rng.uniform(state)
+        x = low + (high - low) * rng.uniform(generator)
         if not low < x < high:
             continue
         log_ratio = 0.0
@@ -169,5 +169,5 @@ def draw_within(n: int, s: float, low: float, high: float, state: Words) -> floa
             log_ratio += s * math.log(x / mode)
         if s < n:
             log_ratio += (n - s) * math.log((1.0 - x) / (1.0 - mode))
-        if math.log(rng.positive_uniform(state)) <= log_ratio:
+        if math.log(rng.positive_uniform(generator)) <= log_ratio:
             return x

@@ -114,7 +114,7 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                 keys[lane] = phases.round_key(batch.order[runs[lane]], as_word(lap.r))
                 first_arm = shuffle.forward(as_word(0), k, rows, columns, rounds, keys[lane])
                 key = batch.arms[runs[lane]]
-                enter(lane, as_int(first_arm), key, world, memory, scratch.state)
+                enter(lane, as_int(first_arm), key, world, memory, scratch.generator)
                 starts[lane] = 0
             for now in phases.schedule(lap.arms, M, 1, 1):
                 m = now.hi - now.lo + 1
@@ -132,7 +132,7 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                     for lane in range(L):
                         at = i * L + lane
                         key = batch.arms[runs[lane]]
-                        enter(at, memory.arms[at], key, world, memory, scratch.state)
+                        enter(at, memory.arms[at], key, world, memory, scratch.generator)
                 # The incumbent is known, but its statistics are fresh too.
                 for lane in range(L):
                     memory.n[lane] = 0

@@ -1,8 +1,8 @@
-"""Posteriors of Thompson sampling, Beta laws with whole numbers for shapes: chances and quantiles.
+"""Posteriors of Thompson sampling, Beta distributions with integer shapes.
 
-That one of them exceeds another is a finite sum, as is the distribution function of one: a
-Beta(1 + s, 1 + n - s) number is below x as often as n + 1 trials of chance x have more than s
-successes. All terms have one sign and soon die out, so the sums keep their digits.
+The probability that one of them exceeds another is a finite sum, as is the distribution function of
+one: a Beta(1 + s, 1 + n - s) number is below x as often as n + 1 trials of probability x have more
+than s successes. All terms have one sign and soon die out, so the sums keep their digits.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ CLOSE, NARROW = 2.0**-34, 2.0**-52
 
 
 @use
-def chance(a: float, b: float, c: float, d: float, h: float) -> float:
-    """P(Beta(a, b) > Beta(c, d)) for whole numbers, given h = B(a + c, b + d)/(B(a, b) B(c, d)).
+def probability_above(a: float, b: float, c: float, d: float, h: float) -> float:
+    """P(Beta(a, b) > Beta(c, d)) for integers, given h = B(a + c, b + d)/(B(a, b) B(c, d)).
 
     A sum over k = a-1, a-2, ..., 0 of the changes that brought a from 0; or, mirrored, of those
     that brought d. The terms' ratios fall as k does: the faster series is summed until the rest is
@@ -53,7 +53,7 @@ def _ratio(k: float, b: float, c: float, d: float) -> float:
 
 
 def height(a: float, b: float, c: float, d: float) -> float:
-    """The h of `chance`."""
+    """The h of `probability_above`."""
 
     def log_beta(x: float, y: float) -> float:
         return math.lgamma(x) + math.lgamma(y) - math.lgamma(x + y)

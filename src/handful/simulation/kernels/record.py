@@ -23,7 +23,7 @@ from handful.policies.base import Policy
 from handful.simulation.kernels.arrays import Ints, Words
 from handful.simulation.kernels.block import Memory, empty_memory, entry
 from handful.simulation.kernels.exact import plus, plus_all, times
-from handful.simulation.kernels.jit import family, kernel, use
+from handful.simulation.kernels.jit import family, kernel, named, use
 from handful.simulation.kernels.state import Scalars, Slots, bind, empty_record
 from handful.simulation.kernels.world import Batch, Build, World, as_int, reward_of
 
@@ -44,7 +44,8 @@ class RecordSpace(NamedTuple):
     """What is true of the arm in each slot."""
     stays: Ints
     """When the stay began that it is true of."""
-    state: Words
+    generator: Words
+    """Of the rewards."""
     scratch: Words
     failed: Ints
     """Not 0 after a policy found no slot to pull."""
@@ -87,14 +88,29 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
     skipping = build.skipping
     calm = use(policy.calm or restless)
     absorb = use(policy.absorb or unmoved)
+    kind = f"record_{build.tag}"
+    parts = (start, propose, observe, clairvoyant, calm, absorb)
+    # Functions that a factory made do not show what they were made of: whose they are must count.
+    owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
+    kin = family(kind, policy.name, *parts, *owner)
+
+    def skip(now: Any, slot: int, pulls: int, wins: int, p: Any, n: Ints) -> None:
+        absorb(now, slot, pulls, wins, p)
+        now.pulls[slot] += pulls
+        now.sums[slot] += wins
+        now.clock += pulls
+        now.rewards += pulls
+        n[slot] += pulls
+
+    skip = named(skip, "skip", kin)
 
     def run(r: int, p: Any, world: World, batch: Batch, space: RecordSpace) -> None:
         T = batch.grid[-1]
-        scalars, slots, truth, stays, state, scratch, failed = space
+        scalars, slots, truth, stays, generator, scratch, failed = space
         mus, centres, gaps, n = truth.mus, truth.centres, truth.gaps, truth.n
         now = bind(scalars, slots)
-        state[0] = batch.rewards[r, 0]
-        state[1] = batch.rewards[r, 1]
+        generator[0] = batch.rewards[r, 0]
+        generator[1] = batch.rewards[r, 1]
         now.key = batch.order[r]
         now.rng[0] = batch.choices[r, 0]
         now.rng[1] = batch.choices[r, 1]
@@ -127,35 +143,25 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                     still, good = calm(now, slot, p)
                     still = min(still, until - t)
                     if still >= WORTH:
-                        wins = as_int(binomial.binomial(still, mu, state))
-                        absorb(now, slot, still, wins, p)
-                        now.pulls[slot] += still
-                        now.sums[slot] += wins
-                        now.clock += still
-                        now.rewards += still
-                        n[slot] += still
+                        wins = as_int(binomial.binomial(still, mu, generator))
+                        skip(now, slot, still, wins, p, n)
                         t += still
                         continue
                     good = min(good, until - t)
                     if good > 0 and mu > 0.5:
                         wins = good
                         if mu < 1.0:
-                            streak = math.log(rng.positive_uniform(state)) / math.log(mu)
+                            streak = math.log(rng.positive_uniform(generator)) / math.log(mu)
                             fails = streak < good
                             wins = as_int(streak) if fails else good
                         if wins > 0:
-                            absorb(now, slot, wins, wins, p)
-                            now.pulls[slot] += wins
-                            now.sums[slot] += wins
-                            now.clock += wins
-                            now.rewards += wins
-                            n[slot] += wins
+                            skip(now, slot, wins, wins, p, n)
                             t += wins
                         if t == until or not fails:
                             continue
                 x = 0.0 if fails else reward(
                     world.distribution, truth.arms[slot], mus[slot], centres[slot], world.spread,
-                    batch.on_tape, tape, t, state,
+                    batch.on_tape, tape, t, generator,
                 )  # fmt: skip
                 now.clock += 1
                 now.rewards += 1
@@ -172,8 +178,4 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                 if n[i] > 0:
                     batch.pulls[r, truth.arms[i]] += n[i]
 
-    kind = f"record_{build.tag}"
-    parts = (start, propose, observe, clairvoyant, calm, absorb)
-    # Functions that a factory made do not show what they were made of: whose they are must count.
-    owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
-    return kernel(run, family(kind, policy.name, *parts, *owner))
+    return kernel(run, kin)

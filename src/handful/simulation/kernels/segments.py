@@ -45,7 +45,7 @@ def with_tables(rule: Rule, m: int, space: Space) -> Space:
     if not rule.posterior:
         return space
     if m == 2:
-        return space._replace(tables=space.tables._replace(growths=few_pulls.chance_table()))
+        return space._replace(tables=space.tables._replace(growths=few_pulls.probability_table()))
     return space._replace(tables=space.tables._replace(widths=few_pulls.cell_table()))
 
 

@@ -1,27 +1,27 @@
-"""Thompson sampling without the draws: the same law at a fraction of the cost.
+"""Thompson sampling without the draws: the same distribution at a fraction of the cost.
 
-Whatever the law of the rewards, the rule sees Bernoulli trials of the arm's mean, so that is what
-is simulated (`contest`).
+Whatever the distribution of the rewards, the rule sees Bernoulli trials of the arm's mean, so that
+is what is simulated (`contest`).
 
-**Two arms.** With shapes a, b of arm 0 and c, d of arm 1, whole numbers all,
+**Two arms.** With shapes a, b of arm 0 and c, d of arm 1, all integers,
 
     h = B(a + c, b + d) / (B(a, b) B(c, d)),    P = P(X_1 > X_0),
 
 one more success or failure changes P by h over the shape that grows, and h by a rational factor
 (Cook, "Exact calculation of beta inequalities", 2005). So a pull takes one uniform number for the
-choice and one for the reward, and one division. What is kept is the chance `q` of the arm that is
-the less likely, the minor. Adding up loses digits when q falls by orders of magnitude; then q is
-summed anew, from h, which keeps its digits: q is the sum over k < c of h(k)/k, terms of one sign
-that soon die out. `renew` does it when q has left the range [q/2^14, 64 q] of its last sum.
+choice and one for the reward, and one division. What is stored is the probability `q` of the arm
+that is the less likely, the minor. Adding up loses digits when q falls by orders of magnitude; then
+q is summed anew, from h, which keeps its digits: q is the sum over k < c of h(k)/k, terms of one
+sign that soon die out. `renew` does it when q has left the range [q/2^14, 64 q] of its last sum.
 Relative errors stay below 10^-9 or so, far out (a test goes to 10^7 pulls).
 
 **More arms.** As in `contest`, for a leader l and a level x that X_l hardly ever falls
 below: the other arms' tails beyond x, and here also the leader's below x, lie under exponentials,
 of masses G_i and G. If one uniform number is less than (1 - G) prod (1 - G_i), no arm has a
 proposal beyond x and the leader none below: the leader is pulled, and nothing was drawn. Otherwise
-the contest of `contest` decides. The law is exact for any choice of l, x and of bounds G, so
-l and x stay as they are while they serve: a pull of the leader updates f, its density at x, by one
-division, and checks that f is still under the exponential that G stands for.
+the contest of `contest` decides. The distribution is exact for any choice of l, x and of bounds G,
+so l and x stay as they are while they serve: a pull of the leader updates f, its density at x, by
+one division, and checks that f is still under the exponential that G stands for.
 
 **Few pulls.** As long as no arm has had many pulls, `few_pulls` looks up what draws decide.
 """
@@ -37,7 +37,7 @@ from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import AHEAD, PULLS, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.few_pulls import pull_by_cells, short_duel
 from handful.simulation.kernels.jit import use
-from handful.simulation.kernels.posteriors import chance
+from handful.simulation.kernels.posteriors import probability_above
 from handful.simulation.kernels.step import draw_uniforms
 from handful.simulation.kernels.world import as_float, as_int, as_word
 
@@ -47,7 +47,7 @@ for _function in (contest.contest, contest.draw, contest.tail, log_binomial):
 FALL = 2.0**-14
 RISE = 64.0
 FLIP = 0.75
-"""The minor becomes the major when its chance exceeds this."""
+"""The minor becomes the major when its probability exceeds this."""
 TINY = 1e-250
 """h stays above this: what it stands for will not be seen."""
 
@@ -85,18 +85,18 @@ def duel(until: int, t: int, L: int, memory: Memory, luck: Luck, scratch: Scratc
     """Two arms, L runs in lockstep.
 
     `shapes` has four rows of L: failures and successes, plus one, of slot 0, then of slot 1. A
-    lane's chance of the minor, h, and the range of the chance are in hat and wide.
+    lane's probability of the minor, h, and the range of that probability are in hat and wide.
     """
     shapes = scratch.shapes
     minors = scratch.best
-    chances = memory.hat
+    probabilities = memory.hat
     lows = memory.hat[L:]
     hs = memory.wide
     highs = memory.wide[L:]
     for lane in range(L):
         if t == 0:
             minors[lane] = 1
-            chances[lane] = 0.5
+            probabilities[lane] = 0.5
             hs[lane] = 1.0 / 6.0
             lows[lane] = 0.5 * FALL
             highs[lane] = FLIP
@@ -127,13 +127,13 @@ def duel(until: int, t: int, L: int, memory: Memory, luck: Luck, scratch: Scratc
 def pull_pairs(t: int, choice: int, reward: int, L: int, memory: Memory, scratch: Scratch) -> None:
     """Pull t of all lanes."""
     shapes, minors, uniforms = scratch.shapes, scratch.best, scratch.uniforms
-    chances = memory.hat
+    probabilities = memory.hat
     hs = memory.wide
     lanes = as_word(L)
     share = 1.0 / (t + 4.0)
     for index in range(L):
         lane = as_word(index)
-        q = chances[lane]
+        q = probabilities[lane]
         minor = as_word(minors[lane])
         lost = as_word(uniforms[as_word(choice) + lane] >= q)
         slot = minor ^ lost
@@ -148,14 +148,14 @@ def pull_pairs(t: int, choice: int, reward: int, L: int, memory: Memory, scratch
         hs[lane] = max(h, TINY)
         shapes[grows] = shape + 1.0
         q += step * (1.0 - 2.0 * as_float(lost == won))
-        chances[lane] = q
+        probabilities[lane] = q
         if q < memory.hat[lanes + lane] or q > memory.wide[lanes + lane]:
             renew(index, L, memory, scratch)
 
 
 @use
 def renew(lane: int, L: int, memory: Memory, scratch: Scratch) -> None:
-    """Sum up the chance of the minor anew, or make the other arm the minor."""
+    """Sum up the probability of the minor anew, or make the other arm the minor."""
     shapes, minors = scratch.shapes, scratch.best
     q = memory.hat[lane]
     if q > FLIP:
@@ -164,7 +164,8 @@ def renew(lane: int, L: int, memory: Memory, scratch: Scratch) -> None:
     else:
         i = 2 * minors[lane] * L + lane
         k = 2 * (1 - minors[lane]) * L + lane
-        q = chance(shapes[i + L], shapes[i], shapes[k + L], shapes[k], memory.wide[lane])
+        h = memory.wide[lane]
+        q = probability_above(shapes[i + L], shapes[i], shapes[k + L], shapes[k], h)
     memory.hat[lane] = q
     memory.hat[L + lane] = q * FALL
     memory.wide[L + lane] = min(q * RISE, FLIP)
@@ -269,16 +270,16 @@ def bound(n: int, s: float, x: float, f: float) -> float:
 
 
 @use
-def _below(n: int, s: float, x: float, f: float, lower: float, state: Words) -> float:
+def _below(n: int, s: float, x: float, f: float, lower: float, generator: Words) -> float:
     """The leader's draw if it has an accepted proposal below x, or else x, which it exceeds."""
     if lower >= 1.0:
-        return contest.draw(n, s, state)
+        return contest.draw(n, s, generator)
     slope = (s - n * x) / (x * (1.0 - x))
-    d = -math.log(rng.positive_uniform(state)) / slope
+    d = -math.log(rng.positive_uniform(generator)) / slope
     if d >= x:
         return x
     # The density at x - d over the exponential's, whose height at x is lower * slope.
     log_ratio = s * math.log1p(-d / x) + (n - s) * math.log1p(d / (1.0 - x)) + slope * d
-    if math.log(rng.positive_uniform(state)) > log_ratio + math.log(f / (lower * slope)):
+    if math.log(rng.positive_uniform(generator)) > log_ratio + math.log(f / (lower * slope)):
         return x
     return x - d

@@ -125,15 +125,15 @@ PAIR, FEW, MANY = range(3)
 
 
 @use
-def finite_mean(world: World, arm: int, key: int, state: Words) -> float:
+def finite_mean(world: World, arm: int, key: int, generator: Words) -> float:
     """The mean of an arm of a finite set."""
     return means.mean_of(world.kind, arm, world.n_arms, world.a, world.top, world.listed)
 
 
 @use
-def endless_mean(world: World, arm: int, key: int, state: Words) -> float:
-    """The mean of an arm of a reservoir in the run with this key; `state` is overwritten."""
-    return means.reservoir_mean(as_word(arm), world.a, world.b, world.top, key, state)
+def endless_mean(world: World, arm: int, key: int, generator: Words) -> float:
+    """The mean of an arm of a reservoir in the run with this key; the generator is overwritten."""
+    return means.reservoir_mean(as_word(arm), world.a, world.b, world.top, key, generator)
 
 
 @use
@@ -153,24 +153,24 @@ def tape_uniform(key: int, t: int, arm: int) -> float:
 @use
 def bernoulli_reward(
     code: int, arm: int, mean: float, centre: float, spread: float,
-    on_tape: bool, key: int, t: int, state: Any,
+    on_tape: bool, key: int, t: int, generator: Any,
 ) -> float:  # fmt: skip
     """The Bernoulli reward of an arm at pull t (from 0): from the tape, or the stream's next."""
     if on_tape:
         return 1.0 if tape_uniform(key, t, arm) < mean else 0.0
-    return distributions.bernoulli(mean, state)
+    return distributions.bernoulli(mean, generator)
 
 
 @use
 def any_reward(
     code: int, arm: int, mean: float, centre: float, spread: float,
-    on_tape: bool, key: int, t: int, state: Any,
+    on_tape: bool, key: int, t: int, generator: Any,
 ) -> float:  # fmt: skip
     """The reward of an arm at pull t, from any distribution."""
     if on_tape:
-        state[0] = rng.tape_word(key, as_word(t), as_word(arm))
-        state[1] = as_word(rng.GOLDEN)
-    return distributions.draw(code, mean, centre, spread, state)
+        generator[0] = rng.tape_word(key, as_word(t), as_word(arm))
+        generator[1] = as_word(rng.GOLDEN)
+    return distributions.draw(code, mean, centre, spread, generator)
 
 
 @use

@@ -11,7 +11,6 @@ from handful.studies.paper.experiments import Table
 from handful.studies.paper.published import INSTANCES, UNIT
 from handful.studies.results import Results
 
-
 FEW_RUNS = 10
 """With fewer runs a standard error is itself too uncertain to judge a cell by."""
 
