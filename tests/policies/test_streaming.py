@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import handful
+from handful.errors import StateError
 from handful.policies import Policy
 from handful.simulation import simulate
 from tests.helpers import order_of
@@ -236,3 +237,12 @@ def test_in_the_end_they_pull_the_arm_that_they_recommend(name: str) -> None:
         policy.update(choices[-1], float(dice.random() < (0.9 if choices[-1] == 2 else 0.3)))
     assert set(choices[-5000:]) == {2}
     assert policy.recommend() == 2
+
+
+def test_a_state_that_would_put_the_next_arm_in_the_stored_ones_place_is_refused() -> None:
+    policy = handful.policy("game-of-coins", arms=9, horizon=1000, seed=1)
+    policy.update(policy.select(), 1.0)
+    state: Any = policy._state
+    state.hand, state.up_next = state.best, 1
+    with pytest.raises(StateError, match="in the place of the stored one"):
+        handful.from_bytes(policy.to_bytes(), arms=9)

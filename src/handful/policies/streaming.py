@@ -141,6 +141,8 @@ def check_stream(state: Stream, p: Any) -> None:
     """Refuse a stored arm that is not in memory, and passes that are neither over nor not."""
     check_best(state, p)
     refuse_unless_flag(state.over)
+    if state.up_next and state.hand == state.best:
+        raise StateError("the saved policy would put the next arm in the place of the stored one")
 
 
 class StreamPolicy(BestPolicy):
