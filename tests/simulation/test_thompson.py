@@ -179,4 +179,4 @@ def test_an_exponential_that_is_too_low_would_be_seen(
     margin: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thompson, "MARGIN", margin)
-    assert not wins_fit(picked(NEAR, 10_000, count_picks), win_probabilities(*NEAR))
+    assert not wins_fit(picked(NEAR, 30_000, count_picks), win_probabilities(*NEAR))
