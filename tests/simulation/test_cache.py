@@ -145,8 +145,8 @@ limit = int(sys.argv[1])
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 import handful
-for policy in ("ucb-m", "moss-m"):
-    result = handful.simulate(policy, "linear:10", memory=2, horizon=500, runs=2)
+for policy in ("robbins", "random"):
+    result = handful.simulate(policy, "linear:10", horizon=500, runs=2, engine="compiled")
     print(result.settings["engine"], result.regret.per_run.tolist())
 """
 

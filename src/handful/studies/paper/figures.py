@@ -56,8 +56,6 @@ _BY_MEMORY = ("#440154", "#414487", "#2a788e", "#22a884", "#5cb82f", "#b8a500")
 
 PANEL = (4.6, 3.0)
 """Inches of a panel."""
-_TICKS = [digit * 10**power for power in range(7) for digit in (1, 3)]
-"""Of a log axis of regret, few enough to be written in full."""
 FROM = 1e-4
 """Curves over time start at this share of the horizon."""
 
@@ -202,7 +200,10 @@ def _points(found: dict[str, Result], limits: tuple[float, float], ax: Axes) -> 
     styles = [(COLOURS[policy], "-") for policy in found]
     plot_final(list(found.values()), ax, names, styles, x="log")
     ax.set_xlim(*limits)
-    ticks = [tick for tick in _TICKS if limits[0] <= tick <= limits[1]]
+    # Few enough to be written in full beside each other.
+    digits = (1, 3) if limits[1] < 30 * limits[0] else (1,)
+    ticks = [digit * 10**power for power in range(7) for digit in digits]
+    ticks = [tick for tick in ticks if limits[0] <= tick <= limits[1]]
     ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
 
 
