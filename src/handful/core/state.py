@@ -97,7 +97,7 @@ class State(metaclass=_Slotted):
     settled: Word
     """Which of the last 64 decisions had their ticket used: bit t mod 64 for decision t."""
     key: Word
-    """What the shuffled order of the arms and the generator follow from; itself from the seed."""
+    """The 64-bit key, derived from the seed; the arm order and the generator derive from it."""
     rng: Words
     """The generator: position and step (`rng`)."""
     held: Count
@@ -114,7 +114,7 @@ class State(metaclass=_Slotted):
     in_flight: Counts
     """Decisions of this stay whose ticket is open; the pending one has none."""
     born: Ints
-    """The number of the first decision that this stay could have: tells stays apart."""
+    """The first decision that can belong to this stay; earlier tickets belong to earlier stays."""
 
     capacity: int
     """M, the most slots that may be in use. Set by the policy; not a field of the record."""

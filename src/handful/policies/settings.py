@@ -29,7 +29,7 @@ def whole_setting(default: float, summary: str, symbol: str) -> Setting:
     )
 
 
-PLANNED = whole_setting(math.nan, "pulls in all", "T")
+PLANNED = whole_setting(math.nan, "total pulls", "T")
 """The horizon, for policies that plan for it."""
 
 

@@ -44,7 +44,7 @@ class Cell:
     record: bool = False
     first_run: int = 0
     known_as: str = ""
-    """The id of the cell that this one runs in place of."""
+    """The id of the cell that the user asked for, if another policy runs in its place."""
 
     @property
     def id(self) -> str:

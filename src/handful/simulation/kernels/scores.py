@@ -12,9 +12,9 @@ from handful.simulation.kernels.jit import named
 from handful.simulation.kernels.step import factors, timed
 
 DOUBT = 1e-11
-"""More than rounding can change a score that is at most a few units large, ..."""
+"""An upper bound on the rounding error of a score that is at most a few units large."""
 DOUBT_BY_PULL = 4e-16
-"""... and for scores that are n times a divergence, in addition, for each of the n pulls."""
+"""The same, for each of the n pulls, if a score is n times a divergence; added to `DOUBT`."""
 
 
 class Scores(NamedTuple):

@@ -1,11 +1,11 @@
 """Many pulls of one arm together: how far it is ahead for certain, and a Binomial draw for all.
 
-For a time `limit` ahead, `rival` is more than any arm but the leader can score until then. Until
-then nothing but the leader is looked at, and it is pulled k times together, in one Binomial draw,
-if it stays above `rival` for certain should no more than so many of the k pulls fail, whenever they
-do; that is more than ever will (`misses`). Should it happen all the same, the k pulls have not
-taken place yet, but how many of them succeed is known: from then on the leader's rewards are drawn
-from that urn, one by one, until it is empty, and the distribution is exact there too.
+Until the time `limit`, no arm but the leader can score as much as `rival`, so only the leader's
+score is computed. Suppose that it stays above `rival` for k pulls as long as at most f of them
+fail, in any order. Then the k pulls are one Binomial draw. The probability that more of them fail
+is about 10^-9 (`misses`). If more do fail, the k pulls are not made at once, but the number of
+their successes is known: from then on the leader's rewards are drawn from that urn, one by one and
+without replacement, until it is empty. So the distribution is exact there, too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def certain(score: float, rival: float) -> bool:
 
 @use
 def misses(k: int, mu: float) -> int:
-    """More failures than k pulls will have, but for a probability of 10^-9; at most k."""
+    """Return a number of failures that k pulls exceed with a probability of about 10^-9."""
     most = k * (1.0 - mu) + 6.0 * math.sqrt(k * mu * (1.0 - mu)) + 6.0
     whole: int = as_int(most)
     return min(k, whole)
