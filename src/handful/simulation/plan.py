@@ -1,7 +1,7 @@
 """A plan: cells (policy x memory x instance x horizon), validated before any work.
 
 `spec -> Cell -> engine -> Result`. A cell has a stable id. The id, the seed and the number of a run
-decide every random number in that run, so any range of runs can be run alone.
+seed its generators (`handful.simulation.seeds`), so any range of runs can be run alone.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def run_numbers(self) -> range:
-        """The numbers of the runs; the seeds of a run follow from its number."""
+        """The numbers of the runs; the seeds of a run are derived from its number."""
         return range(self.first_run, self.first_run + self.runs)
 
     def how_run(self) -> dict[str, int | bool]:
