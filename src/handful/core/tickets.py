@@ -1,15 +1,19 @@
 """Tickets: a decision gives one out, and its reward comes with it, late and in any order.
 
 A ticket is a plain integer: the number of the decision, its slot, and 16 check bits that depend on
-the policy's key, so that a ticket of another policy is not taken for one's own. Nothing is stored
-for an open decision but a count in its slot, so any number of them may be open.
+the policy's key. A made-up number, or a ticket of a policy with another seed, is `unknown`, except
+with a probability of 2^-16. A clone, or another policy with the same seed, has the same key, so the
+check bits do not distinguish their tickets. They are no authentication.
 
 A reward is credited if its arm is still in the stay in which the decision was made. A stay begins
-with decision `born`; earlier tickets of the slot belong to earlier stays.
+with decision `born`; a ticket of the slot with a lower number belongs to an earlier stay, and its
+reward is `forgotten`. This is exact.
 
-A ticket is used once. For each of the last 64 decisions, a bit says whether its ticket was used.
-For older tickets only the number of open decisions of the stay is known; a reward is refused when
-it is 0. So an arm is never credited with more rewards than it had decisions.
+A ticket is used once. For each of the last 64 decisions, a bit says whether its ticket was used: a
+second reward is a `duplicate`, exactly. For older tickets only the number of open decisions of the
+stay is known; a reward is refused when it is 0. Before that, a second reward is credited in place
+of another decision of the same arm and stay. So an arm is never credited with more rewards than it
+had decisions.
 """
 
 from __future__ import annotations
@@ -84,5 +88,5 @@ def settle(state: State, ticket: int, memory: int) -> tuple[Receipt, int]:
 
 
 def _check(number: int, key: int) -> int:
-    """Return the check bits of a number; a made-up ticket has them with probability 2^-16."""
+    """Return the check bits of a number."""
     return mix((number ^ key) & MASK) >> 64 - CHECK_BITS
