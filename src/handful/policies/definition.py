@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from handful.core.state import State as AnyState
 from handful.core.state import credit, most_pulled
-from handful.errors import SettingError, whole_number
+from handful.errors import SettingError, integer
 from handful.policies.settings import Setting, check_memory
 
 UNBOUNDED = 2**24
@@ -146,7 +146,7 @@ class Definition:
         own = min(n_arms, UNBOUNDED) if cls.unbounded else cls.own_memory
         if own is None:
             return check_memory(memory)
-        if memory is not None and whole_number("memory", memory) != own:
+        if memory is not None and integer("memory", memory) != own:
             stored = "every arm" if cls.unbounded else f"{own} arm{'s' * (own != 1)}"
             raise SettingError(
                 f"memory={memory}: {cls.name} stores statistics of {stored}, no more and no less: "

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from handful.errors import SettingError, UnknownNameError, whole_number
+from handful.errors import SettingError, UnknownNameError, integer
 from handful.instances import Instance, instance
 from handful.policies import POLICIES, parse_settings, policy_class
 from handful.policies.base import Policy
@@ -136,7 +136,7 @@ def cell(
         horizon=whole("horizon", horizon, MAX_HORIZON),
         runs=len(numbers),
         first_run=numbers.start,
-        seed=whole_number("seed", seed),
+        seed=integer("seed", seed),
         settings={key: values[key] for key in given},
         tape=bool(tape),
         record=bool(record),

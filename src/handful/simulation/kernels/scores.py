@@ -1,4 +1,4 @@
-"""The scores of a rule as the loops over steady ones ask for them."""
+"""The scores of a rule, in the form that the loops over monotone scores use."""
 
 from __future__ import annotations
 
