@@ -45,7 +45,9 @@ def test_it_counts_the_policies_that_it_does_not_name() -> None:
     )
     named = {getattr(handful, word).name for word in re.findall(r"`(\w+)`", sentence)}
     assert named <= set(handful.POLICIES)
-    assert int(sentence.split()[-1]) == len(handful.POLICIES) - len(named)
+    more, than, tens = sentence.split()[-3:]
+    assert (more, than) == ("more", "than")
+    assert int(tens) < len(handful.POLICIES) - len(named) <= int(tens) + 10
 
 
 def test_it_installs_what_there_is() -> None:

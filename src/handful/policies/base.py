@@ -335,7 +335,7 @@ class Policy(Definition):
         raise ForgottenArmError(
             f"arm {_short(arm)} is not in memory now (it holds {shown}), so its reward has nowhere "
             "to go: reward an arm while it is in memory, or drop late rewards"
-            + ("" if known else " (labels are not listed, so this may not be an arm at all)")
+            + ("" if known else " (labels are not listed: whether this is an arm is not known)")
         )
 
     # What it shows.
