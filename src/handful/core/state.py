@@ -29,7 +29,7 @@ from handful.errors import MemoryFullError, SettingError, StateError
 
 
 class Kind(NamedTuple):
-    """How a field is stored: its code in `struct`, its NumPy type, whether there is one a slot."""
+    """How a field is stored: its `struct` code, its NumPy type, whether each slot has one."""
 
     code: str
     numpy: str
@@ -95,7 +95,7 @@ class State(metaclass=_Slotted):
     refused: Count
     """Rewards with a ticket that was used before or never given."""
     settled: Word
-    """Which of the last 64 decisions had their ticket used: bit t mod 64 for decision t."""
+    """Whether the ticket of each of the last 64 decisions was used: bit t mod 64 for decision t."""
     key: Word
     """The 64-bit key, derived from the seed; the arm order and the generator derive from it."""
     rng: Words

@@ -102,7 +102,7 @@ class Cover(HandPolicy):
 
     @staticmethod
     def calm(state: Blocks, slot: int, p: Parameters) -> tuple[int, int]:
-        """Until the end of a trial block."""
+        """Return how many further pulls belong to this trial block, and 0."""
         k = state.blocks + 1
         test = pulls_of_test(k)
         if state.done < test:

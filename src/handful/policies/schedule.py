@@ -83,7 +83,7 @@ def challenger(rank: int, start: int) -> int:
 
 
 def pulls_before(K: int, M: int, w: int, j: int) -> int:
-    """How many pulls all sub-phases before sub-phase j of phase w take together."""
+    """Return the total pulls of all sub-phases before sub-phase j of phase w."""
     if M >= K:
         return 0
     doubled = 1 << (w - 1)

@@ -76,5 +76,5 @@ class TwoTarget(HandPolicy):
 
     @staticmethod
     def calm(state: HandState, slot: int, p: Targets) -> tuple[int, int]:
-        """For ever past both targets; otherwise successes keep the slot."""
+        """Return what keeps the slot: successes, and after the m-th failure any rewards."""
         return (FOREVER if state.pulls[slot] - state.sums[slot] >= p.m else 0), FOREVER

@@ -77,7 +77,7 @@ def _score(rule: Rule, n: int, mean: float, now: Moment) -> float:
 
 
 def _floor(rule: Rule, n: int, mean: float, now: Moment) -> float:
-    """What a leader's score is at least, with this mean or a higher one."""
+    """Return a lower bound on a leader's score with this mean or a higher one."""
     return _score(rule, n, mean, now) if rule.floor is None else rule.floor(n, mean * n, now)
 
 

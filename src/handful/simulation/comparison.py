@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Which of the two is better, if the interval tells."""
+        """Say which of the two is better, if the interval excludes 0."""
         low, high = self.interval
         if high < 0:
             return f"{self.a.label} is better"

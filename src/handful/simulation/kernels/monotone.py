@@ -31,7 +31,7 @@ from handful.simulation.kernels.stretches import LEFT, certain, leading, misses,
 from handful.simulation.kernels.world import Build, as_int, reward_of
 
 START = 64
-"""How many pulls ahead to look at first."""
+"""The number of pulls to look ahead at first."""
 SHORTEST = 4
 """Looking less far ahead is not worth while."""
 REST, LONGEST_REST = 16, 256

@@ -18,7 +18,7 @@ DOUBT_BY_PULL = 4e-16
 
 
 class Scores(NamedTuple):
-    """What the loop asks of a rule.
+    """What the loops need of a rule.
 
     `grown(t, eta)` is worked out once for all arms at a time. `standing` is the score of slot i if
     the highest mean is `top`; `supposed` the least of a leader with n pulls of such a mean or a

@@ -30,7 +30,7 @@ are successes."""
 
 @use
 def certain(score: float, rival: float) -> bool:
-    """Whether a leader with this score is ahead for sure."""
+    """Return whether a leader with this score is certain to be ahead."""
     return score > rival
 
 
@@ -54,7 +54,7 @@ def trial(mu: float, i: int, urn: Floats, rewards: Words) -> float:
 
 
 def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
-    """What gives a bound on the scores of all arms but the leader."""
+    """Return a function that bounds the scores of all arms but the leader."""
     grown, standing, looks_at_top = scores.grown, scores.standing, scores.looks_at_top
 
     def exceeds(
@@ -85,7 +85,7 @@ def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
 
 
 def leading(scores: Scores, kin: str) -> Callable[..., int]:
-    """What pulls the leader many times."""
+    """Return a function that pulls the leader many times."""
     grown, _, supposed, pulled, looks_at_top, worth, _, _ = scores
 
     def lead(

@@ -228,7 +228,7 @@ def squeeze(until: int, t: int, m: int, memory: Memory, luck: Luck) -> None:
 
 
 MARGIN = 1.4
-"""By how much the leader's exponential lies above its density at first, so that it lasts."""
+"""How far the leader's exponential lies above its density at first, so that it serves longer."""
 
 
 @use
