@@ -37,12 +37,12 @@ def copy_with(edits: Iterable[Edit], home: Path) -> Path:
     return copy
 
 
-def run_in(home: Path, *words: str) -> str:
+def run_in(home: Path, *words: str, status: int = 0) -> str:
     """Return what Python prints, given these words, with the copy in place of the package."""
     environment = {**os.environ, "PYTHONPATH": str(home), "HANDFUL_CACHE_DIR": str(home / "cache")}
     run = subprocess.run(
         [sys.executable, *words],
         env=environment, cwd=home, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == status, run.stderr + run.stdout
     return run.stdout

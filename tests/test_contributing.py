@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from typing import Any
 
 import pytest
 
+from handful.core.envelope import VERSION
 from tests.additions import Edit, copy_with, run_in
 from tests.instances import test_additions
 from tests.pages import ROOT, run_command
@@ -294,6 +296,43 @@ def test_a_rule_a_policy_and_an_engine_are_added(home: Path) -> None:
         assert sum(by_python[1][0]) == 700
     assert report["kind"] == "AtRandom"
     assert report["restored"] == "ucb-tuned-m"
+
+
+OVER_ALL_POLICIES = (
+    "tests/golden",
+    "tests/policies/test_layout.py",
+    "tests/policies/test_contract.py::test_every_policy_is_checked",
+    "tests/test_docs.py::test_every_policy_is_defined_on_the_page_of_mathematics",
+    "tests/test_readme.py::test_it_counts_the_policies_that_it_does_not_name",
+)
+
+
+def test_an_added_policy_passes_the_tests_once_it_has_what_the_page_says(home: Path) -> None:
+    for name in ("tests", "docs"):
+        copytree(ROOT / name, home / name, ignore=ignore_patterns("__pycache__", "images"))
+    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
+        (home / name).write_bytes((ROOT / name).read_bytes())
+    run_tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+    golden = home / "tests" / "golden" / f"format-{VERSION}"
+    before = {path.name: path.read_bytes() for path in golden.iterdir()}
+
+    printed = run_in(home, *run_tests, *OVER_ALL_POLICIES, status=1)
+    failed = {line.split()[1].split("[")[0] for line in printed.splitlines() if "FAILED" in line}
+    assert {name.partition("::")[2] for name in failed} == {
+        "test_every_policy_has_a_saved_state_of_the_current_format",
+        "test_a_policy_still_saves_the_same_fields",
+        "test_every_policy_has_a_layout",
+        "test_every_policy_is_defined_on_the_page_of_mathematics",
+    }
+    assert {path.name: path.read_bytes() for path in golden.iterdir()} == before
+
+    page = home / "docs" / "mathematics.md"
+    page.write_text(page.read_text("utf-8") + "\n`ucb-tuned-m`\n", "utf-8")
+    run_in(home, "-m", "tests.golden.write")
+    run_in(home, *run_tests, *OVER_ALL_POLICIES)
+    after = {path.name: path.read_bytes() for path in golden.iterdir()}
+    changed = {name for name in after if after[name] != before.get(name)}
+    assert changed == {"ucb-tuned-m.bin", "next.json", "layout.json"}
 
 
 def test_a_table_is_added(home: Path) -> None:

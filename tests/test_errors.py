@@ -11,7 +11,7 @@ from handful.errors import (
     MissingExtraError,
     SettingError,
     UnknownNameError,
-    whole_number,
+    integer,
 )
 
 BUILTINS: list[tuple[type[HandfulError], type[Exception]]] = [
@@ -76,11 +76,11 @@ def test_a_missing_package_is_met_with_the_command_that_installs_it() -> None:
 
 
 def test_an_integer_of_python_or_numpy_is_taken() -> None:
-    assert type(whole_number("memory", np.int64(3))) is int
-    assert whole_number("memory", 2**70) == 2**70
+    assert type(integer("memory", np.int64(3))) is int
+    assert integer("memory", 2**70) == 2**70
 
 
 @pytest.mark.parametrize("value", [2.0, "3", None, True, np.True_, np.float64(2.0), [2]])
 def test_what_is_not_an_integer_is_refused_by_name(value: Any) -> None:
     with pytest.raises(SettingError, match=r"memory=.* is not an integer"):
-        whole_number("memory", value)
+        integer("memory", value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import handful
 from tests.pages import ROOT, Block, blocks, install_lines, run_command, run_python
 
 README = (ROOT / "README.md").read_text()
@@ -35,6 +37,17 @@ def test_its_handful_commands_run_one_after_the_other(block: Block, tmp_path: Pa
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("make")])
 def test_its_make_commands_exist(line: str) -> None:
     run_command(line.replace("make", "make -n", 1), ROOT)
+
+
+def test_it_counts_the_policies_that_it_does_not_name() -> None:
+    (sentence,) = re.findall(
+        r"\*\*Policies for too many arms\.\*\*(.*?) other policies", README, re.S
+    )
+    named = {getattr(handful, word).name for word in re.findall(r"`(\w+)`", sentence)}
+    assert named <= set(handful.POLICIES)
+    more, than, tens = sentence.split()[-3:]
+    assert (more, than) == ("more", "than")
+    assert int(tens) < len(handful.POLICIES) - len(named) <= int(tens) + 10
 
 
 def test_it_installs_what_there_is() -> None:

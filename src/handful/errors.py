@@ -50,7 +50,7 @@ class UnknownNameError(SettingError):
         super().__init__(f"there is no {kind} {given!r}: {hint}")
 
 
-def whole_number(name: str, value: Any) -> int:
+def integer(name: str, value: Any) -> int:
     """Return a setting that must be an integer, of Python or of NumPy; True and False are none."""
     try:
         if not isinstance(value, bool):

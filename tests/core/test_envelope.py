@@ -67,7 +67,7 @@ def test_any_byte_flipped_is_seen(place: int) -> None:
 
 
 @pytest.mark.parametrize("version", [VERSION + 1, 255])
-def test_a_newer_version_is_told_from_damage(version: int) -> None:
+def test_a_newer_version_is_distinguished_from_damage(version: int) -> None:
     newer = bytearray(SEALED[:-4])
     newer[4] = version
     with refused(NewerStateError, ValueError, str(version), str(VERSION), "upgrade"):

@@ -138,7 +138,7 @@ def test_beta_numbers_follow_the_beta_distribution(a: float, b: float) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1.0, 7.0), (2.0, 3.0), (1e6, 2e6)])
-def test_the_test_of_the_beta_law_sees_a_small_shift_and_a_wrong_shape(a: float, b: float) -> None:
+def test_the_beta_test_sees_a_small_shift_and_a_wrong_shape(a: float, b: float) -> None:
     rng = stream("beta", str(a), str(b))
     sample = [beta(a, b, rng) for _ in range(DRAWS)]
     sd = math.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))

@@ -119,7 +119,7 @@ def orders_are_equally_likely(K: int, rounds: int | None = None) -> bool:
     return even([seen[arms] for arms in permutations(range(K))])
 
 
-# The four tests of this kind fail by chance, for a right shuffle and keys not fixed, with
+# The four tests of this kind raise a false alarm, for a right shuffle and keys not fixed, with
 # probability 4e-5.
 @pytest.mark.parametrize("K", [2, 3, 4, 5])
 def test_all_orders_of_a_few_arms_are_equally_likely(K: int) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -26,7 +28,8 @@ def expected(path: Path) -> Any:
 
 def test_every_policy_has_a_saved_state_of_the_current_format() -> None:
     current = write.FOLDER / f"format-{VERSION}"
-    assert sorted(path.stem for path in current.glob("*.bin")) == sorted(handful.POLICIES)
+    written = sorted(path.stem for path in current.glob("*.bin"))
+    assert written == sorted(handful.POLICIES), "run `python -m tests.golden.write`"
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -52,6 +55,20 @@ def test_a_policy_still_saves_the_same_fields(name: str) -> None:
         assert found == pytest.approx(wanted, rel=1e-9), field
 
 
-def test_golden_files_are_not_written_again() -> None:
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_only_missing_golden_files_are_written(tmp_path: Path) -> None:
+    folder = tmp_path / f"format-{VERSION}"
+    copytree(write.FOLDER / folder.name, folder)
+    with suppress(SettingError):
+        write.main(tmp_path)  # a new policy gets its state in the copy, not in the source tree
     with pytest.raises(SettingError, match="new VERSION"):
-        write.main()
+        write.main(tmp_path)
+    (folder / "random.bin").unlink()
+    before = files_in(folder)
+    write.main(tmp_path)
+    after = files_in(folder)
+    assert after.pop("random.bin") == (write.FOLDER / folder.name / "random.bin").read_bytes()
+    assert after == before

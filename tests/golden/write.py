@@ -1,8 +1,9 @@
 """Write the golden files of the current format: `python -m tests.golden.write`.
 
-Each is a policy after 137 decisions with three open ones, saved, and what it does next. They are
-written once for each version of the format and never again: a state that was saved by a release
-must be restored by all later ones. Files that are there already are not touched.
+Each policy has a state after 137 decisions with three open ones (`NAME.bin`), what it does next
+(`next.json`), and the fields and settings that it saves (`layout.json`). They are written once for
+each version of the format and never again: a state that was saved by a release must be restored by
+all later ones. A policy that has a state already is not touched.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import handful
 from handful import Policy
 from handful.core.envelope import VERSION
+from handful.core.state import fields
 from handful.errors import SettingError
 from handful.testing import Make
 from handful.testing.policies import reward_from
@@ -51,24 +53,45 @@ def what_follows(policy: Policy, tickets: list[int]) -> dict[str, Any]:
     return {"receipts": receipts, "choices": choices, "recommended": policy.recommend()}
 
 
-def main() -> None:
-    """Write the states of policies that have none of the current format yet."""
-    folder = FOLDER / f"format-{VERSION}"
+def layout_of(cls: type[Policy]) -> dict[str, str]:
+    """Return the fields of a policy's record and its settings, in the order of saving.
+
+    A field is name:type, with the code of `struct`; * means one for each slot, ! a slot's number.
+    """
+    named = [
+        f"{name}:{kind.length if kind.length > 1 else ''}{kind.code}"
+        f"{'*' * kind.per_slot}{'!' * kind.is_slot}"
+        for name, kind in fields(cls.State).items()
+    ]
+    return {"fields": " ".join(named), "settings": " ".join(cls.settings)}
+
+
+def main(parent: Path = FOLDER) -> None:
+    """Write the files of policies that have no state of the current format yet."""
+    folder = parent / f"format-{VERSION}"
     folder.mkdir(exist_ok=True)
-    index = folder / "next.json"
-    expected: dict[str, Any] = json.loads(index.read_text("utf-8")) if index.exists() else {}
-    missing = sorted(set(handful.POLICIES) - set(expected))
+    missing = [name for name in handful.POLICIES if not (folder / f"{name}.bin").exists()]
     if not missing:
         raise SettingError(
-            f"{index} has every policy: states of format {VERSION} are fixed; a change of the "
+            f"{folder} has every policy: states of format {VERSION} are fixed; a change of the "
             "record needs a new VERSION in core/envelope.py, which reads the old one too"
         )
+    expected, layouts = {}, {}
     for name in missing:
         policy, tickets = saved_policy(name)
         (folder / f"{name}.bin").write_bytes(policy.to_bytes())
         expected[name] = {"tickets": tickets, **what_follows(policy, tickets)}
-    ordered = {name: expected[name] for name in sorted(expected)}
-    index.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+        layouts[name] = layout_of(handful.POLICIES[name])
+    _add(folder / "next.json", expected)
+    _add(folder / "layout.json", layouts)
+
+
+def _add(path: Path, entries: dict[str, Any]) -> None:
+    """Add entries to a file of JSON, sorted by policy."""
+    known = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    together = {**known, **entries}
+    ordered = {name: together[name] for name in sorted(together)}
+    path.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ NAMES = ("bernoulli", "beta", "beta:0.5", "beta:100", "uniform", "constant", "tr
 
 def rewards(mean: float, distribution: str, count: int = N) -> list[float]:
     world = instance(f"bernoulli:{mean!r}+{distribution}")
-    rng = stream("laws", distribution, str(mean))
+    rng = stream("distributions", distribution, str(mean))
     return [world.draw(0, rng) for _ in range(count)]
 
 

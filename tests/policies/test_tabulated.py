@@ -131,7 +131,7 @@ TABLE = {
 @pytest.mark.parametrize("name", TABLE)
 @pytest.mark.parametrize("world", ["I1", "I2", "I3", "I4"])
 def test_the_regret_is_the_tables_and_not_the_definitions(name: str, world: str) -> None:
-    # Within 3 standard errors of both: one seed in 370 would miss by chance.
+    # Within 3 standard errors of both: one seed in 370 would miss at random.
     mean, error = TABLE[name][world]
     ours = simulate(name, world, horizon=10**6, runs=60, seed=4).regret
     assert abs(ours.mean / 1e5 - mean) < 3 * math.hypot(error, ours.sem / 1e5)

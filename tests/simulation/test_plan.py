@@ -33,7 +33,7 @@ def test_a_cell_is_made_from_a_class_and_an_instance() -> None:
     assert cell.instance is world
 
 
-def test_a_horizon_that_is_a_float_becomes_a_whole_number() -> None:
+def test_a_horizon_that_is_a_float_becomes_an_integer() -> None:
     horizon = plan.cell("ucb-m", "linear:10", 2, 1e5).horizon
     assert horizon == 100_000
     assert isinstance(horizon, int)
@@ -183,7 +183,7 @@ def test_a_tape_follows_from_seed_and_run_alone() -> None:
     assert seeds.tape_key(1, 7) == seeds.tape_key(1, 7)
 
 
-def test_a_class_that_is_no_policy_is_told_from_one_that_is() -> None:
+def test_a_class_that_is_no_policy_is_distinguished_from_one_that_is() -> None:
     assert issubclass(plan.parse_policy("ucb-m")[0], Policy)
     with pytest.raises(SettingError, match="neither a name nor a subclass of Policy"):
         plan.parse_policy(dict)  # type: ignore[arg-type]

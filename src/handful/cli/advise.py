@@ -19,7 +19,7 @@ from handful.studies.advice import advise
 )
 @click.option(
     "--memory", "-m", type=number, default=2, show_default=True,
-    help="M, how many arms may have statistics.",
+    help="M, the most arms with statistics.",
 )  # fmt: skip
 @click.option(
     "--horizon",

@@ -25,7 +25,7 @@ from handful.simulation.plan import ENGINES, parse_policy
 )  # fmt: skip
 @click.option(
     "--memory", "-m", "memories", type=number, multiple=True,
-    help="M, how many arms may have statistics; policies with a number of their own go without. "
+    help="M, the most arms with statistics; ignored by policies with a fixed memory. "
     "Repeat for a grid.",
 )  # fmt: skip
 @click.option(

@@ -69,7 +69,7 @@ def binomial(n: int, p: float, rng: Generator) -> int:
 
 
 def _few(n: int, p: float, rng: Generator) -> int:
-    """By inversion, from no success up."""
+    """Draw by inversion, from 0 successes upwards."""
     if p <= 0.0:
         return 0
     odds = p / (1.0 - p)
@@ -86,7 +86,7 @@ def _few(n: int, p: float, rng: Generator) -> int:
 
 
 def _many(n: int, p: float, rng: Generator) -> int:
-    """By the transformed rejection BTRS of Hormann, "The generation of binomial random variates".
+    """Draw by the rejection BTRS of Hormann, "The generation of binomial random variates".
 
     Journal of Statistical Computation and Simulation 46, 1993. For n p >= 10, p <= 1/2.
     """

@@ -60,7 +60,7 @@ def kl_upper(p: float, level: float) -> float:
 
 
 def _above(p: float, v: float, w: float) -> float:
-    """How far above p the divergence is v w^2 / 2, for small w.
+    """Return how far above p the divergence is v w^2 / 2, for small w.
 
     With a = 1 - 2p, v = p (1-p) and q = p + v z, the divergence is v times the integral of
     z / (1 + a z - v z^2); this is its series in z, turned round.

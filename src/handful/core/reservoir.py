@@ -178,7 +178,7 @@ class Reservoir:
                 "policy cannot start again on it: make a new policy on a new iterator, or give a "
                 "function from index to label"
             )
-        # What was drawn before is to come again: not in hand, where keep_only would release it.
+        # Put the drawn labels back into the stream; in `_held`, keep_only would release them.
         for index in reversed(range(self._next)):
             before = _Link()
             before.label, before.after = self._held[index], self._place

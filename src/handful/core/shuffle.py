@@ -35,7 +35,7 @@ class Shuffle(NamedTuple):
         return forward(position, *self)
 
     def position_of(self, arm: int) -> int:
-        """Where an arm stands in the shuffled order: the inverse of `arm_at`."""
+        """Return the position of an arm in the shuffled order: the inverse of `arm_at`."""
         return backward(arm, *self)
 
 
@@ -76,7 +76,7 @@ def grid(n_arms: int) -> tuple[int, int, int]:
 
 
 def _rounds(n_arms: int) -> int:
-    """How many rounds mix a grid well; an even number.
+    """Return how many rounds mix a grid well; an even number.
 
     Small grids mix slowly: with 16 rounds the 120 orders of 5 arms still differ in frequency
     visibly among 3 million keys, with 24 they do not among 20 million. On large ones five rounds

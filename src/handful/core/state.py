@@ -7,7 +7,7 @@ A subclass of `State` names its fields and their types. From that one declaratio
     the NumPy dtype     `layout`, for arrays of records: `numpy.dtype(RaceState.layout(memory=8))`
 
 Policies are functions of such a record. Numba compiles the same functions for records of an array
-(`handful.simulation.kernels.records`), so a field means the same online, on disk and in a kernel.
+(`handful.simulation.kernels.state`), so a field means the same online, on disk and in a kernel.
 
     >>> class Favourite(State):
     ...     favourite: Slot
@@ -29,7 +29,7 @@ from handful.errors import MemoryFullError, SettingError, StateError
 
 
 class Kind(NamedTuple):
-    """How a field is stored: its code in `struct`, its NumPy type, whether there is one a slot."""
+    """How a field is stored: its `struct` code, its NumPy type, whether each slot has one."""
 
     code: str
     numpy: str
@@ -95,9 +95,9 @@ class State(metaclass=_Slotted):
     refused: Count
     """Rewards with a ticket that was used before or never given."""
     settled: Word
-    """Which of the last 64 decisions had their ticket used: bit t mod 64 for decision t."""
+    """Whether the ticket of each of the last 64 decisions was used: bit t mod 64 for decision t."""
     key: Word
-    """What the shuffled order of the arms and the generator follow from; itself from the seed."""
+    """The 64-bit key, derived from the seed; the arm order and the generator derive from it."""
     rng: Words
     """The generator: position and step (`rng`)."""
     held: Count
@@ -114,7 +114,7 @@ class State(metaclass=_Slotted):
     in_flight: Counts
     """Decisions of this stay whose ticket is open; the pending one has none."""
     born: Ints
-    """The number of the first decision that this stay could have: tells stays apart."""
+    """The first decision that can belong to this stay; earlier tickets belong to earlier stays."""
 
     capacity: int
     """M, the most slots that may be in use. Set by the policy; not a field of the record."""

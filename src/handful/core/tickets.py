@@ -1,15 +1,19 @@
-"""Tickets: what a decision gives out, so that its reward finds it again, late and in any order.
+"""Tickets: a decision gives one out, and its reward comes with it, late and in any order.
 
 A ticket is a plain integer: the number of the decision, its slot, and 16 check bits that depend on
-the policy's key, so that a ticket of another policy is not taken for one's own. Nothing is stored
-for an open decision but a count in its slot, so any number of them may be open.
+the policy's key. A made-up number, or a ticket of a policy with another seed, is `unknown`, except
+with a probability of 2^-16. A clone, or another policy with the same seed, has the same key, so the
+check bits do not distinguish their tickets. They are no authentication.
 
-A reward is credited if and only if the arm's stay in memory is still the one that was decided in: a
-stay begins with decision `born`, and earlier tickets of the slot belong to earlier stays.
+A reward is credited if its arm is still in the stay in which the decision was made. A stay begins
+with decision `born`; a ticket of the slot with a lower number belongs to an earlier stay, and its
+reward is `forgotten`. This is exact.
 
-A ticket is used once. For the last 64 decisions a bit each says whether that has happened; for
-older ones only how many decisions of the stay are open is known, so a ticket used twice is refused
-once none is. An arm is therefore never credited with more rewards than it had decisions.
+A ticket is used once. For each of the last 64 decisions, a bit says whether its ticket was used: a
+second reward is a `duplicate`, exactly. For older tickets only the number of open decisions of the
+stay is known; a reward is refused when it is 0. Before that, a second reward is credited in place
+of another decision of the same arm and stay. So an arm is never credited with more rewards than it
+had decisions.
 """
 
 from __future__ import annotations
@@ -60,7 +64,7 @@ def ticket_for(state: State, slot: int, memory: int) -> int:
 
 
 def settle(state: State, ticket: int, memory: int) -> tuple[Receipt, int]:
-    """Close a ticket: what becomes of its reward, and the slot that a credited one goes to."""
+    """Return the receipt for a ticket, and its slot."""
     number = ticket >> CHECK_BITS
     t, slot = divmod(number, memory)
     if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
@@ -84,5 +88,5 @@ def settle(state: State, ticket: int, memory: int) -> tuple[Receipt, int]:
 
 
 def _check(number: int, key: int) -> int:
-    """Bits that a ticket of another policy, or a number made up, hardly ever has."""
+    """Return the check bits of a number."""
     return mix((number ^ key) & MASK) >> 64 - CHECK_BITS

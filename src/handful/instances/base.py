@@ -54,7 +54,7 @@ class Instance:
         return max(self.mean(arm) for arm in range(min(self.best_among, self.n_arms)))
 
     def quantile(self, rho: float) -> float:
-        """Return mu_rho, the smallest mean that at most a share rho of the arms exceed."""
+        """Return mu_rho, the mean that quantile regret compares with (docs/mathematics.md)."""
         if not 0.0 < rho < 1.0:
             raise SettingError(f"rho={rho!r} is not between 0 and 1")
         if self.endless:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.errors import SettingError, UnknownNameError, shortened, whole_number
+from handful.errors import SettingError, UnknownNameError, integer, shortened
 from handful.instances import instance
 from handful.policies import policy_class
 from handful.policies.phased import PhasedPolicy
@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 
 def stays_of(result: Result, run: int) -> Stays:
     """Return the recorded stays of a run, or raise an error that says what to do."""
-    run = whole_number("run", run)
+    run = integer("run", run)
     if result.stays is None:
         raise SettingError(
             f"{result.label} on {shortened(result.settings['instance'])} has no record of its "

@@ -35,7 +35,7 @@ class Tournament(State):
     bound: Int
     """u: scores hold for pulls up to this."""
     leaves: Int
-    """How many slots the tree has room for: a power of two."""
+    """The number of slots that the tree has room for, a power of two."""
     score: Floats
     winner: Ints
     """The slot that wins below node 1, ..., leaves - 1; -1: nobody has a reward yet."""

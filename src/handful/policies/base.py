@@ -39,9 +39,9 @@ class Policy(Definition):
 
     arms     a number of arms, a list of labels or a `FiniteArms`; for policies on endless arms a
              function from index to label, an iterator or a `Reservoir`
-    memory   how many arms may have statistics at any time; some policies have a fixed number
+    memory   the most arms with statistics at any time; some policies have a fixed number
     seed     any integer; the same seed gives the same choices. None: a random one
-    rescale  (lo, hi) when rewards lie there and not in [0, 1]
+    rescale  (lo, hi) if rewards lie in [lo, hi] and not in [0, 1]
 
     Methods may be called from several threads; each call is applied as a whole.
     """
@@ -230,8 +230,8 @@ class Policy(Definition):
             f"(n={n}, s={s:g})" for n, s in zip(state.pulls[:8], state.sums[:8], strict=True)
         )
         raise RuleError(
-            f"{self.name} found no score that is a number among arms with {statistics}: a score "
-            "is a finite number for every n >= 1"
+            f"{self.name}: every score is NaN or -inf, for arms with {statistics}; a score must be "
+            "a finite number for n >= 1"
         )
 
     def recommend(self) -> Any:
@@ -335,7 +335,7 @@ class Policy(Definition):
         raise ForgottenArmError(
             f"arm {_short(arm)} is not in memory now (it holds {shown}), so its reward has nowhere "
             "to go: reward an arm while it is in memory, or drop late rewards"
-            + ("" if known else " (whether it ever was one of these arms is not known)")
+            + ("" if known else " (labels are not listed: whether this is an arm is not known)")
         )
 
     # What it shows.

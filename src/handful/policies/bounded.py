@@ -15,7 +15,7 @@ from handful.policies.settings import Setting, whole_setting
 from handful.rules import MOSS, THOMPSON, UCB1
 
 ETA = Setting(1.0, "scale of the exploration bonus", lambda x: x >= 0.0, "eta >= 0")
-HORIZON = whole_setting(math.nan, "pulls in all, for memory >= arms", "T")
+HORIZON = whole_setting(math.nan, "total pulls; used only if all arms fit in memory", "T")
 ALPHA = Setting(
     0.347, "the pool grows like pulls^alpha", lambda x: 0.0 < x < 1.0, "alpha between 0 and 1"
 )

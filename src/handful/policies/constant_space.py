@@ -159,7 +159,7 @@ class ConstantSpace(HandPolicy):
 
     @staticmethod
     def calm(state: Scan, slot: int, p: ScanParameters) -> tuple[int, int]:
-        """Until the arm could be out, were all pulls failures, or in; half as many if not sure."""
+        """Return (k, 0): for k pulls the arm can be neither out nor in. Halving finds k."""
         left = FOREVER
         if math.isnan(p.horizon):
             left = max(0, int(min(state.T - state.clock, float(FOREVER))) - 1)

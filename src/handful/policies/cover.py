@@ -1,4 +1,4 @@
-"""Cover's rule for two arms: two bits that follow from rewards, all else from the clock; M = 2.
+"""Cover's two-armed rule: two bits depend on rewards, everything else on time; M = 2.
 
 Cover, "A note on the two-armed bandit problem with finite memory", Information and Control 12,
 1968: test blocks and trial blocks take turns and grow. In a trial block the favourite is pulled. In
@@ -102,7 +102,7 @@ class Cover(HandPolicy):
 
     @staticmethod
     def calm(state: Blocks, slot: int, p: Parameters) -> tuple[int, int]:
-        """Until the end of a trial block."""
+        """Return how many further pulls belong to this trial block, and 0."""
         k = state.blocks + 1
         test = pulls_of_test(k)
         if state.done < test:

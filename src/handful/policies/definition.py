@@ -18,11 +18,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from handful.core.state import State as AnyState
 from handful.core.state import credit, most_pulled
-from handful.errors import SettingError, whole_number
+from handful.errors import SettingError, integer
 from handful.policies.settings import Setting, check_memory
 
 UNBOUNDED = 2**24
-"""The capacity of a policy without a memory bound."""
+"""The most arms that a policy without a memory bound can store."""
 
 
 class Parameters(NamedTuple):
@@ -70,10 +70,10 @@ class Definition:
     Parameters: ClassVar[Any] = None
     """The type of p. None: a named tuple of K, M, endless and the settings, in their order."""
     calm: ClassVar[Any] = None
-    """For simulations that skip pulls: calm(state, slot, p) gives how many pulls to come keep the
-    slot whatever their rewards, and how many do if they are successes."""
+    """For simulations that skip pulls. calm(state, slot, p): return two numbers, how many further
+    pulls keep the slot whatever the rewards, and how many keep it if all succeed."""
     absorb: ClassVar[Any] = None
-    """absorb(state, slot, pulls, wins, p): what such pulls change besides statistics and clock."""
+    """absorb(state, slot, pulls, wins, p): update the policy's own fields for skipped pulls."""
     trials: ClassVar[bool] = False
     """Whether `observe` credits any reward as a Bernoulli trial of the same mean."""
 
@@ -146,7 +146,7 @@ class Definition:
         own = min(n_arms, UNBOUNDED) if cls.unbounded else cls.own_memory
         if own is None:
             return check_memory(memory)
-        if memory is not None and whole_number("memory", memory) != own:
+        if memory is not None and integer("memory", memory) != own:
             stored = "every arm" if cls.unbounded else f"{own} arm{'s' * (own != 1)}"
             raise SettingError(
                 f"memory={memory}: {cls.name} stores statistics of {stored}, no more and no less: "

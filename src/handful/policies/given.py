@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from handful.core.arms import FiniteArms
 from handful.core.reservoir import Reservoir
 from handful.core.rng import words
-from handful.errors import RewardError, SettingError, whole_number
+from handful.errors import RewardError, SettingError, integer
 
 if TYPE_CHECKING:
     from handful.policies.definition import Definition
@@ -43,7 +43,7 @@ def seed_word(seed: int | None) -> int:
     """Return the 64 bits that everything random in a policy follows from: its key."""
     if seed is None:
         return int.from_bytes(os.urandom(8), "little")
-    return words("policy", whole_number("seed", seed), count=1)[0]
+    return words("policy", integer("seed", seed), count=1)[0]
 
 
 def whole_ticket(ticket: Any) -> int:
@@ -52,7 +52,7 @@ def whole_ticket(ticket: Any) -> int:
     if isinstance(ticket, str | bytes):
         hint = ": give int(ticket)"
     try:
-        return whole_number("ticket", ticket)
+        return integer("ticket", ticket)
     except SettingError as error:
         raise SettingError(f"{error}{hint}") from None
 

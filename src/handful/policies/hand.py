@@ -2,7 +2,7 @@
 
 Many bounded-memory rules of the literature consider the arm in hand and a handful of counters, and
 decide whether to pull it again, to go back to a stored arm, or to take the next one. `observe` sets
-the slot in hand, and `up_next` where the next arm is to take that slot; `propose` brings it in.
+`hand`, the slot to pull, and `up_next` if a new arm should enter it first; `propose` brings it in.
 
 Arms come up in the shuffled order, the first one again after the last; endless arms in the order of
 their index. Most of these rules are made for successes and failures, so a reward in (0, 1) counts
@@ -33,7 +33,7 @@ class HandState(State):
     tried: Int
     """How many arms have come up."""
     up_next: Small
-    """1 if the next arm is to take the slot in hand before it is pulled."""
+    """1 if the next arm should enter the slot in hand before the next pull."""
 
 
 class BestState(HandState):
@@ -98,7 +98,7 @@ class HandPolicy(Policy):
 
     @staticmethod
     def recommend_arm(state: Any, p: Any) -> int:
-        """Return the arm in hand; where it has not come up yet, the first in memory."""
+        """Return the arm in hand, or the first in memory if its slot is still empty."""
         return int(state.arm[state.hand if state.hand < state.held else 0])
 
     @staticmethod

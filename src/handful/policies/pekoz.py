@@ -1,4 +1,4 @@
-"""Pekoz-style rules: a few looks at an arm say how long to keep it; M = 1. A reconstruction.
+"""Pekoz-style rules: an arm's first rewards decide how long it is pulled; M = 1; reconstructed.
 
 Pekoz, "Some memoryless bandit policies", Journal of Applied Probability 40, 2003, has a PolicyA and
 a PolicyB of a function f. Its exact rules were not at hand; these are ours, in its spirit:
@@ -80,11 +80,11 @@ def pulls_left(state: Patience, slot: int, k: float) -> int:
 
 
 class PekozA(HandPolicy):
-    """Keep an arm as long as its first k rewards say; a reconstruction."""
+    """The first k rewards of an arm decide how long it is pulled; a reconstruction."""
 
     name = "pekoz-a"
     title = "Pekoz-style A (reconstruction)"
-    summary = "k looks say how long to keep an arm; a reconstruction"
+    summary = "the first k rewards of an arm decide how long it is pulled; a reconstruction"
     citation = _PEKOZ
     endless = True
     own_memory = 1
@@ -109,11 +109,11 @@ class PekozA(HandPolicy):
 
 
 class PekozB(HandPolicy):
-    """Keep the i-th arm as long as its first i rewards say; a reconstruction."""
+    """The first i rewards of the i-th arm decide how long it is pulled; a reconstruction."""
 
     name = "pekoz-b"
     title = "Pekoz-style B (reconstruction)"
-    summary = "i looks say how long to keep the i-th arm; a reconstruction"
+    summary = "the first i rewards of the i-th arm decide how long it is pulled; a reconstruction"
     citation = _PEKOZ
     endless = True
     own_memory = 1

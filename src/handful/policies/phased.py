@@ -97,7 +97,7 @@ def fill(state: Any, incumbent: int, K: int, M: int, key: int) -> None:
 
 
 def begin(state: Any, K: int, M: int, key: int) -> None:
-    """Stand before the first sub-phase of the first phase."""
+    """Start the first sub-phase of the first phase."""
     state.phase = 1
     state.sub_phase = 1
     state.origin = 0

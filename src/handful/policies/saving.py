@@ -1,4 +1,4 @@
-"""What a saved policy holds besides its record: for which arms, memory, rewards and settings.
+"""What a saved policy contains besides its record: its arms, memory, rewards and settings.
 
     fingerprint of the arms | K | M | whether rewards are rescaled | lo, hi if so | the settings
 

@@ -11,10 +11,11 @@ Algorithm 1, for K arms:
 
 Departure from the printed pseudo-code, which can leave arms out of a phase: the challengers of a
 phase are all arms but the incumbent that the phase *started* with, in the shuffled order. Then each
-phase puts every arm in memory in exactly h0 sub-phases, as the paper's lemma on h0 says.
+phase puts every arm in memory in exactly h0 sub-phases, as the paper's lemma on h0 says. The first
+phase takes h0 b_1 pulls, about K M (M+2)/(M-1).
 
-Algorithm 2, for endless arms, runs Algorithm 1 anew in rounds of growing length on a pool of
-growing size: see `rounds`.
+Algorithm 2, for endless arms, runs Algorithm 1 anew in rounds. Round r has t_r = 2^r B pulls on a
+pool of n_r = ceil(t_r^alpha) arms, with B = (M^2 (M+2))^(1/(1-alpha)).
 
 The functions of the place (w, j) serve online and in compiled runs of a record; the lockstep
 kernels walk the generators `schedule` and `rounds`, which are built from them.
@@ -82,7 +83,7 @@ def challenger(rank: int, start: int) -> int:
 
 
 def pulls_before(K: int, M: int, w: int, j: int) -> int:
-    """How many pulls all sub-phases before sub-phase j of phase w take together."""
+    """Return the total pulls of all sub-phases before sub-phase j of phase w."""
     if M >= K:
         return 0
     doubled = 1 << (w - 1)
@@ -111,12 +112,12 @@ def rounds(K: int, B: float, alpha: float, r: int = 1) -> Iterator[Round]:
 
 
 def round_pulls(B: float, r: int) -> int:
-    """Return t_r = 2^r B, the pulls of round r, at most `ENDLESS`."""
+    """Return t_r, the pulls of round r, at most `ENDLESS`."""
     return int(min(B * 2.0**r, float(ENDLESS)))
 
 
 def pool(B: float, alpha: float, r: int) -> int:
-    """Return n_r = ceil(t_r^alpha), the size of the pool in round r.
+    """Return n_r, the size of the pool in round r.
 
     The pool only grows: round r works on the arms 0 .. n_r - 1 of the reservoir, which it can name
     by index.
@@ -125,7 +126,7 @@ def pool(B: float, alpha: float, r: int) -> int:
 
 
 def first_horizon(M: int, alpha: float) -> float:
-    """Return B = (M^2 (M+2))^(1/(1-alpha)) of Algorithm 2; infinite beyond what a double holds."""
+    """Return B of Algorithm 2; infinite beyond what a double holds."""
     try:
         return float((M * M * (M + 2)) ** (1.0 / (1.0 - alpha)))
     except OverflowError:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from handful.errors import SettingError, UnknownNameError, whole_number
+from handful.errors import SettingError, UnknownNameError, integer
 
 if TYPE_CHECKING:
     from handful.policies.definition import Definition
@@ -29,7 +29,7 @@ def whole_setting(default: float, summary: str, symbol: str) -> Setting:
     )
 
 
-PLANNED = whole_setting(math.nan, "pulls in all", "T")
+PLANNED = whole_setting(math.nan, "total pulls", "T")
 """The horizon, for policies that plan for it."""
 
 
@@ -73,7 +73,7 @@ def check_memory(memory: Any) -> int:
     """The memory bound M as the user gave it, or an error that says why not."""
     if memory is None:
         raise SettingError("memory is missing: give memory=M, how many arms may have statistics")
-    capacity = whole_number("memory", memory)
+    capacity = integer("memory", memory)
     if capacity < 2:
         raise SettingError(
             f"memory={memory} cannot compare arms: give memory >= 2 "

@@ -46,7 +46,10 @@ class TwoTarget(HandPolicy):
 
     name = "two-target"
     title = "Two-target"
-    summary = "the next arm at a failure before its targets; needs the tail of the best means"
+    summary = (
+        "drop an arm that fails before reaching its target; needs the tail of the distribution of "
+        "means"
+    )
     citation = "Bonald and Proutiere, NeurIPS 2013"
     endless = True
     own_memory = 1
@@ -61,7 +64,7 @@ class TwoTarget(HandPolicy):
 
     @staticmethod
     def observe(state: HandState, slot: int, reward: float, p: Targets) -> None:
-        """Take the next arm at a failure that comes before its target."""
+        """Drop the arm if it fails before reaching its target."""
         success = toss(state, slot, reward)
         if success or slot != state.hand:
             return
@@ -73,5 +76,5 @@ class TwoTarget(HandPolicy):
 
     @staticmethod
     def calm(state: HandState, slot: int, p: Targets) -> tuple[int, int]:
-        """For ever past both targets; otherwise successes keep the slot."""
+        """Return what keeps the slot: successes, and after the m-th failure any rewards."""
         return (FOREVER if state.pulls[slot] - state.sums[slot] >= p.m else 0), FOREVER

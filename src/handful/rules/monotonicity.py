@@ -1,14 +1,17 @@
-"""Spot-checks `monotone=True`: a false claim would corrupt results silently.
+"""What a monotone score is, and spot-checks of `monotone=True`.
 
-A simulation skips pulls of a rule with a monotone score (`simulation/kernels/monotone.py`). It
-needs that, up to rounding,
+A score is monotone if it draws no random numbers and, up to rounding,
 
-    a leader's score    rises with its mean where n stays, falls with n where the mean stays; or
-                        its floor does, and is not above the score (`Rule.floor`)
-    any score           does not fall when only t or b grows, nor when only `top` falls, down to the
-                        arm's own mean
+    the score of a leader, whose mean is `top`, does not fall if its mean rises;
+    the score of a leader does not rise with its pulls n, at the same mean;
+    no score falls if only t or b grows;
+    no score falls if only `top` falls, down to the arm's own mean.
 
-and that it draws no random numbers.
+A rule whose score fails the first or the second condition can give a floor (`Rule.floor`): a lower
+bound on the score that satisfies these two. UCB-V does.
+
+Simulations skip pulls of a rule with a monotone score (`simulation/kernels/monotone.py`). A false
+claim would corrupt results silently, so some hundred values of the score are checked.
 """
 
 from __future__ import annotations
@@ -74,7 +77,7 @@ def _score(rule: Rule, n: int, mean: float, now: Moment) -> float:
 
 
 def _floor(rule: Rule, n: int, mean: float, now: Moment) -> float:
-    """What a leader's score is at least, with this mean or a higher one."""
+    """Return a lower bound on a leader's score with this mean or a higher one."""
     return _score(rule, n, mean, now) if rule.floor is None else rule.floor(n, mean * n, now)
 
 

@@ -1,9 +1,9 @@
 """Two policies compared run by run on a common reward tape.
 
-On a tape the reward of an arm at a time in run r follows from the seed and r alone, and so do the
-arms of a reservoir. Where both policies depend on the same luck, as on endless arms, the paired
-differences vary less than the regrets do, and fewer runs tell the two apart. The interval is
-Student's t on the paired differences.
+On a tape the reward of an arm at a time in run r is determined by the seed and r alone, and so are
+the arms of a reservoir. On endless arms both policies meet the same arms, so paired differences
+vary less than the regrets do, and fewer runs distinguish the two. The interval is Student's t on
+the paired differences.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Which of the two is better, if the interval tells."""
+        """Say which of the two is better, if the interval excludes 0."""
         low, high = self.interval
         if high < 0:
             return f"{self.a.label} is better"

@@ -1,4 +1,4 @@
-"""Which engine runs a cell. What each can do with a kind of policy, the kind says (`kinds.py`)."""
+"""Which engine runs a cell. `kinds.py` says what each engine can do with a kind of policy."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Execution:
-    """What the runs gave, and what it took."""
+    """The outcome of the runs, and the time that they took."""
 
     grid: list[int]
     outcome: Outcome

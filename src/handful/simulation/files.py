@@ -34,7 +34,7 @@ def part_of(target: Path) -> Path:
 
 
 def reason(error: OSError) -> str:
-    """Why a file could not be written, and what to do about it where that is known."""
+    """Say why a file could not be written, and what to do, if that is known."""
     said = error.strerror or str(error) or type(error).__name__
     return f"{said}: free some space or give another place" if _full(error) else said
 

@@ -60,7 +60,7 @@ class Kind(ABC):
 
     @abstractmethod
     def cost(self, cell: Cell) -> float:
-        """About how many nanoseconds a pull takes on one core: for the time left, nothing else."""
+        """Estimate the nanoseconds per pull on one core; used only for the time left."""
 
     def slots(self, cell: Cell) -> int:
         """The most arms that are in memory at once."""

@@ -32,7 +32,7 @@ class Stays:
     """Which arms were in memory when, in one run: a row each time that the memory was refilled."""
 
     start: NDArray[np.int64]
-    """The number of pulls before."""
+    """The number of pulls before this row."""
     arms: NDArray[np.int64]
     """[stay, slot]; -1: an empty slot"""
     pulls: NDArray[np.int64]

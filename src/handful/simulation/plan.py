@@ -1,7 +1,7 @@
 """A plan: cells (policy x memory x instance x horizon), validated before any work.
 
 `spec -> Cell -> engine -> Result`. A cell has a stable id. The id, the seed and the number of a run
-decide every random number in that run, so any range of runs can be run alone.
+seed its generators (`handful.simulation.seeds`), so any range of runs can be run alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from handful.errors import SettingError, UnknownNameError, whole_number
+from handful.errors import SettingError, UnknownNameError, integer
 from handful.instances import Instance, instance
 from handful.policies import POLICIES, parse_settings, policy_class
 from handful.policies.base import Policy
@@ -44,7 +44,7 @@ class Cell:
     record: bool = False
     first_run: int = 0
     known_as: str = ""
-    """The id of the cell that this one runs in place of."""
+    """The id of the cell that the user asked for, if another policy runs in its place."""
 
     @property
     def id(self) -> str:
@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def run_numbers(self) -> range:
-        """The numbers of the runs; the seeds of a run follow from its number."""
+        """The numbers of the runs; the seeds of a run are derived from its number."""
         return range(self.first_run, self.first_run + self.runs)
 
     def how_run(self) -> dict[str, int | bool]:
@@ -136,7 +136,7 @@ def cell(
         horizon=whole("horizon", horizon, MAX_HORIZON),
         runs=len(numbers),
         first_run=numbers.start,
-        seed=whole_number("seed", seed),
+        seed=integer("seed", seed),
         settings={key: values[key] for key in given},
         tape=bool(tape),
         record=bool(record),

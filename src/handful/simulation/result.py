@@ -134,7 +134,7 @@ class Result:
         return Estimate(self.curve.per_run[:, found[0]])
 
     def quantile_regret(self, rho: float) -> Estimate:
-        """R_T(rho): regret to mu_rho, the mean that only a share rho of the arms exceeds."""
+        """Return R_T(rho), the quantile regret at the horizon (docs/mathematics.md)."""
         s = self.settings
         shortfall = s["best_mean"] - instance(s["instance"]).quantile(rho)
         return Estimate(self.curve.per_run[:, -1] - s["horizon"] * shortfall)

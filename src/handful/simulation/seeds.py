@@ -1,9 +1,10 @@
-"""Where the random numbers of a run come from.
+"""The seeds of a run: where its generators start.
 
-Everything in run r of a cell follows from (seed, cell, r), and not from the number of workers, the
-batch, the engine or the horizon. So a cell or a range of its runs can be rerun alone, and a shorter
-horizon is a prefix of a longer one (except for policies that are given the horizon). A reward tape
-follows from (seed, r) alone, so all policies get the same rewards for the same arm and time.
+The generators of run r of a cell are seeded by (seed, cell, r) alone. The number of workers, the
+batch, the engine and the horizon have no influence, so any range of runs can be simulated alone. A
+reward tape is seeded by (seed, r) alone, so all policies get the same rewards for the same arm and
+time. Which numbers are then drawn from the generators depends on whether the engine skips pulls:
+see "Random numbers" in docs/design.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def reward_stream(seed: int, cell: str, run: int) -> list[int]:
 
 
 def world_key(seed: int, cell: str, run: int, tape: bool) -> int:
-    """The key that a reservoir's arms in a run follow from; on a tape the same for all policies."""
+    """The key of a reservoir's arms in a run; on a tape it is the same for all policies."""
     return words("world", seed, "" if tape else cell, run, count=1)[0]
 
 

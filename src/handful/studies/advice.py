@@ -34,7 +34,7 @@ NEED_HORIZON = ("sqrt-run", "nonrecalling-run")
 """Candidates that must be given the horizon."""
 
 SLOW, TOO_SLOW = 100, 2000
-"""With more arms in memory than the first, a tenth of the pulls is simulated; than both, none."""
+"""Above SLOW arms in memory a tenth of the pulls is simulated; above TOO_SLOW nothing."""
 LEAST = 0.01
 """A lower regret counts as this much: 0 has no logarithm."""
 TOO_CLOSE = 0.95
@@ -87,7 +87,7 @@ class Advice:
 
     @property
     def note(self) -> str | None:
-        """That another number of pulls was simulated than was asked for; None if it was not."""
+        """Say that the simulated horizon is not the one asked for; None if it is."""
         if self.asked_horizon == self.horizon:
             return None
         if self.asked_horizon is None:

@@ -87,7 +87,7 @@ class Walk(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """For a segment to use as it likes.
+    """Working space of a segment.
 
     For each lane a slot, `AHEAD` uniform numbers and four shapes; for all slots an integer, in
     one run a list of slots; a few numbers that a run finds again in the next segment; for the
@@ -121,7 +121,7 @@ class Space(NamedTuple):
 
 @cache
 def entry(build: Build) -> Callable[..., None]:
-    """How an arm comes into memory, with fresh statistics.
+    """Return a function that puts an arm in memory, with fresh statistics.
 
     enter(at, arm, key, world, memory, generator), with the key of a reservoir's arms; the generator
     is overwritten.

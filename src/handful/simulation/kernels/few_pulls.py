@@ -34,7 +34,7 @@ CELLS = 2**BITS
 """Cells of equal probability of a posterior."""
 ROW = CELLS + 1
 A_WORD = 64 // BITS
-"""So many arms' cells are in a word."""
+"""The number of arms whose cells are in one word."""
 LONGEST = 95
 """The most pulls of an arm whose posterior is looked up."""
 

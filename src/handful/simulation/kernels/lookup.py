@@ -49,7 +49,7 @@ def play_whole(L: int, memory: Memory, luck: Luck, scratch: Scratch, tables: Tab
 
 @use
 def pulls_of_second(sequence: int, growths: Floats, widths: Floats) -> int:
-    """How often the second arm is pulled if this happens: two bits a pull, the last lowest.
+    """Return the pulls of the second arm, given the rewards: two bits a pull, the last lowest.
 
     The first pull is the first arm's, the second the second's; never 0, therefore.
     """

@@ -1,22 +1,20 @@
-"""Segments for rules with monotone scores: most arms are not looked at, and many pulls neither.
+"""Segments for rules with monotone scores: few scores are computed, and many pulls are skipped.
 
-A score is monotone (`Rule.monotone`) if it rises with the arm's mean, falls with its pulls, and
-without a pull only rises: with the time, with the budget where that is the time, or as the highest
-mean falls.
+`handful.rules.monotonicity` says what a monotone score is.
 
-**The watched.** For a time `far` and a highest mean `low`, no arm outside of a short list can score
-more than `level` until then. As long as the best of the list does, it is the best of all, and the
-choices are those of a look at every arm, bit by bit. When it does not, or `far` has come or the
-highest mean has fallen below `low`, the list is made anew.
+**The watched.** Until the time `far`, and while the highest mean is at least `low`, no arm outside
+of a short list can score more than `level`. As long as the best score of the list is higher, it is
+the best of all, and the choices are the same as if every score were computed, bit for bit. When it
+is not higher, or `far` has come, or the highest mean has fallen below `low`, a new list is made.
 
-**Caps.** Where a score takes long to work out, a watched arm has a bound on what it can score for a
-while if it is not pulled; those whose bound is below the highest score are not looked at.
+**Caps.** If a score takes long to compute, a watched arm has an upper bound on its score, which
+holds for a while if it is not pulled. Scores whose bound is below the highest score are skipped.
 
 **Stretches** (`stretches.py`). As long as no other arm can get above the leader, it is pulled many
-times together. How far ahead to look adapts: further when the leader came through, less far when it
-did not. Stretches end where the segment does, so that regret at the times of the grid is exact.
+times together. The number of pulls to look ahead adapts: it grows if the leader stayed ahead, and
+shrinks if not. Stretches end with the segment, so that regret at the times of the grid is exact.
 
-With stretches the distribution is that of the policy; without them, so are the choices.
+With stretches the distribution is that of the policy; without them, the choices are, too.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from handful.simulation.kernels.stretches import LEFT, certain, leading, misses,
 from handful.simulation.kernels.world import Build, as_int, reward_of
 
 START = 64
-"""How many pulls ahead to look at first."""
+"""The number of pulls to look ahead at first."""
 SHORTEST = 4
 """Looking less far ahead is not worth while."""
 REST, LONGEST_REST = 16, 256

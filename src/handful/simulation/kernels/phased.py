@@ -51,7 +51,7 @@ def put_down(
     stay: int, began: int, m: int, L: int, used: int,
     memory: Memory, best: Ints, runs: Ints, batch: Batch,
 ) -> None:  # fmt: skip
-    """What a sub-phase leaves behind besides regret, where somebody asked for it."""
+    """Record what was asked for of a sub-phase besides regret."""
     for lane in range(used):
         r = runs[lane]
         if batch.pulls.shape[1] > 0:

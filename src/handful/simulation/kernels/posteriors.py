@@ -1,8 +1,9 @@
 """Posteriors of Thompson sampling, Beta distributions with integer shapes.
 
-The probability that one of them exceeds another is a finite sum, as is the distribution function of
-one: a Beta(1 + s, 1 + n - s) number is below x as often as n + 1 trials of probability x have more
-than s successes. All terms have one sign and soon die out, so the sums keep their digits.
+The probability that one draw exceeds another is a finite sum. So is the distribution function of a
+draw X from Beta(1 + s, 1 + n - s): P(X < x) is the probability of more than s successes in n + 1
+trials that succeed with probability x. All terms have one sign and soon become negligible, so the
+sums lose no digits.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ CLOSE, NARROW = 2.0**-34, 2.0**-52
 
 @use
 def probability_above(a: float, b: float, c: float, d: float, h: float) -> float:
-    """P(Beta(a, b) > Beta(c, d)) for integers, given h = B(a + c, b + d)/(B(a, b) B(c, d)).
+    """Return P(Beta(a, b) > Beta(c, d)) for integers, with h = B(a + c, b + d)/(B(a, b) B(c, d)).
 
-    A sum over k = a-1, a-2, ..., 0 of the changes that brought a from 0; or, mirrored, of those
-    that brought d. The terms' ratios fall as k does: the faster series is summed until the rest is
-    below rounding.
+    This is a sum over k = a-1, a-2, ..., 0, of the changes as the first shape grows from 0 to a;
+    or, mirrored, as the last one grows from 0 to d. The ratios of successive terms fall with k. The
+    faster of the two series is summed until the rest is below rounding.
     """
     if _ratio(d - 2.0, c, b, a) < _ratio(a - 2.0, b, c, d):
         a, b, c, d = d, c, b, a

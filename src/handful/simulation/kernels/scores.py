@@ -1,4 +1,4 @@
-"""The scores of a rule as the loops over steady ones ask for them."""
+"""The scores of a rule, in the form that the loops over monotone scores use."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from handful.simulation.kernels.jit import named
 from handful.simulation.kernels.step import factors, timed
 
 DOUBT = 1e-11
-"""More than rounding can change a score that is at most a few units large, ..."""
+"""An upper bound on the rounding error of a score that is at most a few units large."""
 DOUBT_BY_PULL = 4e-16
-"""... and for scores that are n times a divergence, in addition, for each of the n pulls."""
+"""The same, for each of the n pulls, if a score is n times a divergence; added to `DOUBT`."""
 
 
 class Scores(NamedTuple):
-    """What the loop asks of a rule.
+    """What the loops need of a rule.
 
     `grown(t, eta)` is worked out once for all arms at a time. `standing` is the score of slot i if
     the highest mean is `top`; `supposed` the least of a leader with n pulls of such a mean or a

@@ -1,4 +1,4 @@
-"""Which segment serves a rule: the rooms of the kernels by what they are good at.
+"""Which segment is used for a rule.
 
 `step` goes pull by pull, many runs in lockstep; `monotone` looks at few arms and, where it may,
 skips pulls; `thompson` leaves draws out. A segment of the step engine makes the very choices of the
@@ -22,7 +22,7 @@ ENOUGH = 256
 
 
 def build_for(rule: Rule, bernoulli: bool, endless: bool, skipping: bool, m: int) -> Build:
-    """What a kernel of this rule for at most m arms in memory has to be made for, and no more."""
+    """Return what a kernel of this rule for at most m arms in memory must be specialised for."""
     slots = FEW
     if rule.posterior and skipping and m == 2:
         slots = PAIR
@@ -32,7 +32,7 @@ def build_for(rule: Rule, bernoulli: bool, endless: bool, skipping: bool, m: int
 
 
 def most_lanes(rule: Rule, build: Build, m: int) -> int:
-    """How many runs with m arms in memory a block has at most: what stays in the fastest cache."""
+    """Return the most runs of a block with m arms in memory, so that it fits the fastest cache."""
     if rule.posterior:
         return 2 * WIDTH if build.slots == PAIR else 1
     if not rule.is_bonus or _watches(rule, build):
@@ -63,7 +63,7 @@ def segment(rule: Rule, build: Build) -> tuple[Segment, str]:
 
 
 def _watches(rule: Rule, build: Build) -> bool:
-    """Whether `monotone` serves the rule; for one run at a time."""
+    """Return whether `monotone` can run the rule; one run at a time."""
     if not rule.monotone or not rule.tries_each_first or rule.credit is not as_given:
         return False
     return build.skipping or build.slots == MANY or not rule.is_bonus

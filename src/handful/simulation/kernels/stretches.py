@@ -1,11 +1,11 @@
 """Many pulls of one arm together: how far it is ahead for certain, and a Binomial draw for all.
 
-For a time `limit` ahead, `rival` is more than any arm but the leader can score until then. Until
-then nothing but the leader is looked at, and it is pulled k times together, in one Binomial draw,
-if it stays above `rival` for certain should no more than so many of the k pulls fail, whenever they
-do; that is more than ever will (`misses`). Should it happen all the same, the k pulls have not
-taken place yet, but how many of them succeed is known: from then on the leader's rewards are drawn
-from that urn, one by one, until it is empty, and the distribution is exact there too.
+Until the time `limit`, no arm but the leader can score as much as `rival`, so only the leader's
+score is computed. Suppose that it stays above `rival` for k pulls as long as at most f of them
+fail, in any order. Then the k pulls are one Binomial draw. The probability that more of them fail
+is about 10^-9 (`misses`). If more do fail, the k pulls are not made at once, but the number of
+their successes is known: from then on the leader's rewards are drawn from that urn, one by one and
+without replacement, until it is empty. So the distribution is exact there, too.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ are successes."""
 
 @use
 def certain(score: float, rival: float) -> bool:
-    """Whether a leader with this score is ahead for sure."""
+    """Return whether a leader with this score is certain to be ahead."""
     return score > rival
 
 
 @use
 def misses(k: int, mu: float) -> int:
-    """More failures than k pulls will have, but for a probability of 10^-9; at most k."""
+    """Return a number of failures that k pulls exceed with a probability of about 10^-9."""
     most = k * (1.0 - mu) + 6.0 * math.sqrt(k * mu * (1.0 - mu)) + 6.0
     whole: int = as_int(most)
     return min(k, whole)
@@ -54,7 +54,7 @@ def trial(mu: float, i: int, urn: Floats, rewards: Words) -> float:
 
 
 def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
-    """What gives a bound on the scores of all arms but the leader."""
+    """Return a function that bounds the scores of all arms but the leader."""
     grown, standing, looks_at_top = scores.grown, scores.standing, scores.looks_at_top
 
     def exceeds(
@@ -85,7 +85,7 @@ def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
 
 
 def leading(scores: Scores, kin: str) -> Callable[..., int]:
-    """What pulls the leader many times."""
+    """Return a function that pulls the leader many times."""
     grown, _, supposed, pulled, looks_at_top, worth, _, _ = scores
 
     def lead(

@@ -9,19 +9,19 @@ is what is simulated (`contest`).
 
 one more success or failure changes P by h over the shape that grows, and h by a rational factor
 (Cook, "Exact calculation of beta inequalities", 2005). So a pull takes one uniform number for the
-choice and one for the reward, and one division. What is stored is the probability `q` of the arm
-that is the less likely, the minor. Adding up loses digits when q falls by orders of magnitude; then
-q is summed anew, from h, which keeps its digits: q is the sum over k < c of h(k)/k, terms of one
-sign that soon die out. `renew` does it when q has left the range [q/2^14, 64 q] of its last sum.
-Relative errors stay below 10^-9 or so, far out (a test goes to 10^7 pulls).
+choice and one for the reward, and one division. Only the probability `q` of the less likely arm,
+the minor, is stored. Adding up loses digits when q falls by orders of magnitude. Then q is summed
+anew from h, which loses none: q is the sum over k < c of h(k)/k, terms of one sign that soon become
+negligible. `renew` does this when q has left the range [q/2^14, 64 q] of its last sum. Relative
+errors stay below about 10^-9 (a test goes to 10^7 pulls).
 
 **More arms.** As in `contest`, for a leader l and a level x that X_l hardly ever falls
 below: the other arms' tails beyond x, and here also the leader's below x, lie under exponentials,
 of masses G_i and G. If one uniform number is less than (1 - G) prod (1 - G_i), no arm has a
 proposal beyond x and the leader none below: the leader is pulled, and nothing was drawn. Otherwise
 the contest of `contest` decides. The distribution is exact for any choice of l, x and of bounds G,
-so l and x stay as they are while they serve: a pull of the leader updates f, its density at x, by
-one division, and checks that f is still under the exponential that G stands for.
+so l and x are not changed while they are good enough: a pull of the leader updates f, its density
+at x, by one division, and checks that f is still below the exponential of mass G.
 
 **Few pulls.** As long as no arm has had many pulls, `few_pulls` looks up what draws decide.
 """
@@ -228,7 +228,7 @@ def squeeze(until: int, t: int, m: int, memory: Memory, luck: Luck) -> None:
 
 
 MARGIN = 1.4
-"""By how much the leader's exponential lies above its density at first, so that it lasts."""
+"""How far the leader's exponential lies above its density at first, so that it serves longer."""
 
 
 @use

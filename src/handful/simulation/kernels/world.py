@@ -100,7 +100,7 @@ class Batch(NamedTuple):
 
 
 class Build(NamedTuple):
-    """What a kernel is made for. The less it has to know, the sooner it is compiled."""
+    """What a kernel is specialised for. A kernel that covers fewer cases compiles faster."""
 
     bernoulli: bool
     endless: bool
@@ -116,7 +116,7 @@ class Build(NamedTuple):
 
     @property
     def world_tag(self) -> str:
-        """What it is made for of the world alone."""
+        """The part that concerns the simulated world only."""
         rewards = "bernoulli" if self.bernoulli else "any_rewards"
         return f"{rewards}_{'endless' if self.endless else 'finite'}"
 
@@ -185,7 +185,7 @@ def reward_of(build: Build) -> Callable[..., float]:
 
 
 def arm_facts(build: Build) -> tuple[Callable[..., float], Callable[..., float]]:
-    """How a kernel finds the mean and the centre of an arm."""
+    """Return the functions that find the mean and the centre of an arm."""
     return (
         endless_mean if build.endless else finite_mean,
         no_centre if build.bernoulli else distributions.centre_of,

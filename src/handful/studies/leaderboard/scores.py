@@ -56,7 +56,7 @@ class Score(Estimate):
 
     @property
     def enough(self) -> bool:
-        """Whether there are runs enough to speak of a 99th percentile."""
+        """Whether there are enough runs to estimate a 99th percentile."""
         return len(self.per_run) >= ENOUGH
 
     @property
@@ -162,7 +162,7 @@ class Board:
 
     @property
     def enough(self) -> bool:
-        """Whether Race has runs enough everywhere to speak of tails and of small differences."""
+        """Whether Race has enough runs everywhere to judge tails and small differences."""
         return all(score.enough for score in self.scores if score.entry.policy == OURS)
 
     def blow_ups(self) -> list[Score]:

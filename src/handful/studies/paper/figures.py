@@ -69,7 +69,7 @@ class Panel:
     draw: Callable[[Axes], None]
 
     def alone(self) -> Figure:
-        """As a picture of its own."""
+        """Draw the panel as a picture of its own."""
         made, ax = figure(1, 1, *PANEL)
         self.draw(ax)
         ax.set_title(self.title, fontsize=10)

@@ -34,12 +34,12 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """As claimed."""
+        """Whether it is decided as claimed."""
         return self.z > self.bar
 
     @property
     def fails(self) -> bool:
-        """Decided, the other way."""
+        """Whether it is decided the other way."""
         return self.z < -abs(self.bar)
 
 
@@ -66,7 +66,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """In a few words."""
+        """The verdict, in a few words."""
         holds, fails, close = self.counts
         half = len(self.checks) / 2
         if self.most:
@@ -99,7 +99,7 @@ class Claim:
 
 
 def below(what: str, a: Estimate, b: Estimate, share: float = 1.0) -> Check:
-    """That a is below a share of b."""
+    """Return the comparison that a is below a share of b."""
     difference = share * b.mean - a.mean
     error = math.hypot(a.sem, share * b.sem)
     z = difference / error if error else math.copysign(math.inf, difference)
