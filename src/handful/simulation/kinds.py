@@ -24,6 +24,7 @@ from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.settings import check_settings
 from handful.rules.base import as_given
+from handful.simulation import mistakes
 from handful.simulation.kernels import phased, record, segments
 from handful.simulation.kernels.block import Block, space
 from handful.simulation.kernels.world import FEW, Batch, Build, World
@@ -131,15 +132,32 @@ class Records(Kind):
         mine = record.record_space(cell.policy, self.slots(cell))
 
         def run(block: Block, batch: Batch) -> None:
-            kernel(block.first, p, world, batch, mine.cleared())
-            if mine.failed[0]:
-                raise RuleError(f"{cell.policy.name} found no slot to pull: a score is NaN")
+            try:
+                kernel(block.first, p, world, batch, mine.cleared())
+            except mistakes.RAISED_IN_A_KERNEL as error:
+                decisions = int(mine.scalars["clock"][0])
+                mistakes.raise_from_kernel(error, cell.policy, decisions, len(mine.slots))
+            if mine.failed[0] != record.FINE:
+                raise _mistake(cell, mine)
 
         return run
 
     def forget(self) -> None:
         """All kernels of single policies."""
         record.record_kernel.cache_clear()
+
+
+def _mistake(cell: Cell, space: record.RecordSpace) -> RuleError:
+    """Return the error of what the policy proposed last, which ended the run."""
+    what, slot = int(space.failed[0]), int(space.failed[1])
+    decisions, held = int(space.scalars["clock"][0]), int(space.scalars["held"][0])
+    if what == record.WRONG_ARM:
+        arm = int(space.slots["arm"][slot])
+        return mistakes.wrong_arm(cell.policy, decisions, arm, cell.instance.n_arms)
+    if slot < 0:
+        pulls, sums = (space.slots[name][:held].tolist() for name in ("pulls", "sums"))
+        return mistakes.no_score(cell.policy, decisions, zip(pulls, sums, strict=True))
+    return mistakes.wrong_slot(cell.policy, decisions, slot, held)
 
 
 class Phases(Kind):
