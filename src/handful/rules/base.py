@@ -118,7 +118,7 @@ def chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
 
     The highest score wins, ties go to the first slot. An arm that has no reward yet has no score:
     it is pulled first if the rule tries each arm, unless its first reward is on the way. The result
-    is -1 where no score is a number.
+    is -1 where a score is NaN or none is more than -inf; +inf counts as the highest.
     """
     choose = _bonus_chooser(rule) if rule.is_bonus else _score_chooser(rule)
     return with_name(choose, "choose", rule.name)
@@ -153,7 +153,9 @@ def _bonus_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
             n = pulls[slot]
             if n > 0:
                 x = sums[slot] / n + g * width(n, b, m)
-                if x > highest:
+                if not x <= highest:
+                    if x != x:
+                        return -1
                     highest = x
                     best = slot
             elif state.in_flight[slot] == 0:
@@ -182,7 +184,9 @@ def _score_chooser(rule: Rule) -> Callable[[Any, int, int, float], int]:
             n = pulls[slot]
             if n > 0 or not tries_each_first:
                 x = score(n, sums[slot], now)
-                if x > highest:
+                if not x <= highest:
+                    if x != x:
+                        return -1
                     highest = x
                     best = slot
             elif state.in_flight[slot] == 0:

@@ -26,7 +26,8 @@ from handful.policies.settings import check_settings
 from handful.rules.base import as_given
 from handful.simulation import mistakes
 from handful.simulation.kernels import phased, record, segments
-from handful.simulation.kernels.block import Block, space
+from handful.simulation.kernels.block import BEGAN, LANE, M_NOW, Block, space
+from handful.simulation.kernels.step import NAN
 from handful.simulation.kernels.world import FEW, Batch, Build, World
 from handful.simulation.plan import FEW_ARMS, Cell
 
@@ -253,7 +254,21 @@ class Phases(Kind):
         slots = self.slots(cell)
         mine = segments.with_tables(_phased(cell).rule, slots, space(slots, lanes))
         given = (cell.memory, cell.eta, cell.told_horizon, *round_shape(cell), world)
-        return lambda block, batch: kernel(*block, *given, batch, mine)
+
+        def run(block: Block, batch: Batch) -> None:
+            try:
+                kernel(*block, *given, batch, mine)
+            except mistakes.RAISED_IN_A_KERNEL as error:
+                m, lane, began = (int(mine.scratch.numbers[at]) for at in (M_NOW, LANE, BEGAN))
+                here = slice(lane, m * block.lanes, block.lanes)
+                pairs = zip(mine.memory.n[here], mine.memory.s[here], strict=True)
+                arms = [(int(n), float(s)) for n, s in pairs]
+                decisions = began + sum(n for n, _ in arms)
+                if isinstance(error, RuleError) and str(error) == NAN:
+                    raise mistakes.no_score(cell.policy, decisions, arms) from None
+                mistakes.raise_from_kernel(error, cell.policy, decisions, slots)
+
+        return run
 
     def forget(self) -> None:
         """All kernels of phased policies."""

@@ -78,17 +78,18 @@ def _grow(state: Any, slots: Any) -> Any:
     return grown
 
 
-def _options(function: Any) -> dict[str, Any]:
+def _options(function: Any, tabulated: bool) -> dict[str, Any]:
     """How a plain function is compiled.
 
     Functions of a user's may be wrong, and must not write beyond an array, nor divide by zero in
-    silence, where the python engine would raise.
+    silence, where the python engine would raise. Tables have values that are never used, such as
+    the growth at the first pull: what is tabulated may divide by zero.
     """
     options: dict[str, Any] = {"no_cfunc_wrapper": True}
     own = not is_ours(function)
     if own or function in _CHECKED:
         options["boundscheck"] = True
-    if own:
+    if own and not tabulated:
         options["error_model"] = "python"
     return options
 
@@ -98,15 +99,17 @@ def is_ours(function: Any) -> bool:
     return bool(function.__module__.startswith("handful."))
 
 
-def use(function: F) -> F:
+def use(function: F, tabulated: bool = False) -> F:
     """Let kernels call this plain function, and those that it calls by name; it stays plain."""
     if function not in _used:
         _used.add(function)
         plain = _without_memo(function)
-        overload(function, strict=False, jit_options=_options(plain))(lambda *arguments: plain)
+        overload(function, strict=False, jit_options=_options(plain, tabulated))(
+            lambda *arguments: plain
+        )
         if isinstance(plain, FunctionType):
             for called in _called_by(plain):
-                use(called)
+                use(called, tabulated)
     return function
 
 
