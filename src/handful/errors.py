@@ -11,7 +11,7 @@
     ├── StateError (ValueError)          a state that cannot be saved, or bytes that are none
     │   ├── NewerStateError              ... written by a newer version of handful
     │   └── OtherArmsError               ... of a policy on other arms
-    ├── RuleError (ArithmeticError)      an allocation rule whose score is NaN
+    ├── RuleError (ArithmeticError)      a score that is NaN, a slot that is not in use
     ├── ContractError (AssertionError)   a policy that fails a check of handful.testing
     ├── WriteError (OSError)             a file that could not be written
     ├── EngineError (RuntimeError)       a compiled kernel that disagrees with the policy itself
@@ -102,7 +102,11 @@ class OtherArmsError(StateError):
 
 
 class RuleError(HandfulError, ArithmeticError):
-    """An allocation rule whose score is NaN."""
+    """A rule or a policy that gives what cannot be used.
+
+    A score that is NaN, a slot that is not in use, an arm that does not exist, or an exception in a
+    function of a user's.
+    """
 
 
 class ContractError(HandfulError, AssertionError):

@@ -69,11 +69,11 @@ class OtherArm(Sound):
 
 MISTAKES = [
     (Silent, NotImplementedError, "defines no propose"),
-    (Outside, RuleError, "returned the slot 7, and the slots in use are 0 to 0"),
-    (Below, RuleError, "returned the slot -1"),
-    (Nothing, RuleError, "returned the slot None"),
-    (Empty, RuleError, "admit an arm first"),
-    (OtherArm, RuleError, "has arm 99 in slot 0, and there are arms 0 to 4"),
+    (Outside, RuleError, "proposed slot 7 after 0 decisions, and slots 0 to 0 are in use"),
+    (Below, RuleError, "proposed slot -1"),
+    (Nothing, RuleError, "proposed slot None"),
+    (Empty, RuleError, "no slot is in use"),
+    (OtherArm, RuleError, "proposed arm 99 .* the arms are 0 to 4"),
 ]
 
 

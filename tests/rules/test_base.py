@@ -97,12 +97,23 @@ def test_two_factors_choose_what_their_score_chooses(
         )
 
 
-def test_scores_that_are_not_numbers_are_passed_over() -> None:
+def test_a_score_that_is_nan_leaves_no_choice() -> None:
     def odd(n: int, s: float, now: Moment) -> float:
         return s / n if n > 5 else math.nan
 
-    assert chosen(Rule("odd", odd), [3, 8, 9, 3], [3.0, 1.0, 2.0, 3.0]) == 2
-    assert chosen(Rule("odd", odd), [3, 4], [3.0, 4.0]) == -1
+    assert chosen(Rule("odd", odd), [7, 8, 9], [3.0, 1.0, 5.0]) == 2
+    for pulls in ([3, 8, 9], [8, 3, 9], [8, 9, 3], [3, 4, 5]):
+        assert chosen(Rule("odd", odd), pulls, [3.0, 1.0, 2.0]) == -1
+
+
+def test_infinite_scores_are_ordered_like_others() -> None:
+    def odd(n: int, s: float, now: Moment) -> float:
+        return {1: math.inf, 2: -math.inf}.get(n, s / n)
+
+    rule = Rule("odd", odd)
+    assert chosen(rule, [3, 1, 1, 2], [3.0, 0.0, 1.0, 2.0]) == 1
+    assert chosen(rule, [2, 3, 2], [0.0, 0.0, 1.0]) == 1
+    assert chosen(rule, [2, 2], [0.0, 1.0]) == -1
 
 
 def test_a_first_pull_that_is_on_its_way_is_not_made_twice() -> None:

@@ -20,13 +20,13 @@ from handful.core.tickets import Decision, Receipt, issue, settle, ticket_for
 from handful.errors import (
     ExhaustedError,
     ForgottenArmError,
-    RuleError,
     SettingError,
     StateError,
     UnknownArmError,
 )
 from handful.policies.definition import Definition
 from handful.policies.given import UNIT, ArmsLike, arms_for, seed_word, unit_reward, whole_ticket
+from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
 from handful.policies.saving import Frame
 from handful.policies.settings import check_rescale, check_settings
 
@@ -213,26 +213,14 @@ class Policy(Definition):
 
     def _refuse_slot(self, slot: int) -> None:
         """Raise an error that says what is wrong with the slot that `propose` returned, if any."""
-        state = self._state
-        if slot in range(state.held):
-            if not 0 <= state.arm[slot] < self._arms.n:
-                raise RuleError(
-                    f"{self.name} has arm {state.arm[slot]} in slot {slot}, and there are arms 0 "
-                    f"to {self._arms.n - 1}: give admit(state, slot, arm) an arm among them"
-                )
-            return
-        if slot != -1 or not hasattr(self._acts_as, "rule"):
-            raise RuleError(
-                f"propose of {self.name} returned the slot {slot!r}, and the slots in use are 0 to "
-                f"{state.held - 1}: return one of these, or admit an arm first"
-            )
-        statistics = ", ".join(
-            f"(n={n}, s={s:g})" for n, s in zip(state.pulls[:8], state.sums[:8], strict=True)
-        )
-        raise RuleError(
-            f"{self.name}: every score is NaN or -inf, for arms with {statistics}; a score must be "
-            "a finite number for n >= 1"
-        )
+        state, rule = self._state, hasattr(self._acts_as, "rule")
+        if slot == -1 and rule:
+            arms = zip(state.pulls[: state.held], state.sums, strict=False)
+            raise no_score(type(self), state.clock, arms)
+        if slot not in range(state.held):
+            raise wrong_slot(type(self), state.clock, slot, state.held)
+        if not 0 <= state.arm[slot] < self._arms.n:
+            raise wrong_arm(type(self), state.clock, state.arm[slot], self._arms.n)
 
     def recommend(self) -> Any:
         """Return the arm that the policy recommends, as its label, without exploring."""

@@ -136,7 +136,7 @@ def chooser(rule: Rule) -> Choose:
 
     The highest score wins, ties go to the first slot. An arm that has no reward yet has no score:
     it is pulled first if the rule tries each arm, unless its first reward is on the way. The result
-    is -1 where no score is a number.
+    is -1 where a score is NaN or none is more than -inf; +inf counts as the highest.
     """
     choose = _bonus_chooser(rule) if rule.is_bonus else _score_chooser(rule)
     return with_name(choose, "choose", rule.name)
@@ -173,7 +173,9 @@ def _bonus_chooser(rule: Rule) -> Choose:
             n = pulls[slot]
             if n > 0:
                 x = sums[slot] / n + g * width(n, b, m)
-                if x > highest:
+                if not x <= highest:
+                    if x != x:
+                        return -1
                     highest = x
                     best = slot
             elif state.in_flight[slot] == 0:
@@ -202,7 +204,9 @@ def _score_chooser(rule: Rule) -> Choose:
             n = pulls[slot]
             if n > 0 or not tries_each_first:
                 x = score(n, sums[slot], now)
-                if x > highest:
+                if not x <= highest:
+                    if x != x:
+                        return -1
                     highest = x
                     best = slot
             elif state.in_flight[slot] == 0:

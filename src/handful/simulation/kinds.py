@@ -21,11 +21,14 @@ from typing import Any, ClassVar, TypeAlias
 from handful.errors import RuleError
 from handful.instances import distributions
 from handful.policies.base import Policy
+from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.settings import check_settings
 from handful.rules.base import as_given
+from handful.simulation import mistakes
 from handful.simulation.kernels import phased, record, segments
-from handful.simulation.kernels.block import Block, space
+from handful.simulation.kernels.block import BEGAN, LANE, M_NOW, Block, space
+from handful.simulation.kernels.step import NAN
 from handful.simulation.kernels.world import FEW, Batch, Build, World
 from handful.simulation.plan import FEW_ARMS, Cell
 
@@ -131,15 +134,32 @@ class Records(Kind):
         mine = record.record_space(cell.policy, self.slots(cell))
 
         def run(block: Block, batch: Batch) -> None:
-            kernel(block.first, p, world, batch, mine.cleared())
-            if mine.failed[0]:
-                raise RuleError(f"{cell.policy.name} found no slot to pull: a score is NaN")
+            try:
+                kernel(block.first, p, world, batch, mine.cleared())
+            except mistakes.RAISED_IN_A_KERNEL as error:
+                decisions = int(mine.scalars["clock"][0])
+                mistakes.raise_from_kernel(error, cell.policy, decisions, len(mine.slots))
+            if mine.failed[0] != record.FINE:
+                raise _mistake(cell, mine)
 
         return run
 
     def forget(self) -> None:
         """All kernels of single policies."""
         record.record_kernel.cache_clear()
+
+
+def _mistake(cell: Cell, space: record.RecordSpace) -> RuleError:
+    """Return the error of what the policy proposed last, which ended the run."""
+    what, slot = int(space.failed[0]), int(space.failed[1])
+    decisions, held = int(space.scalars["clock"][0]), int(space.scalars["held"][0])
+    if what == record.WRONG_ARM:
+        arm = int(space.slots["arm"][slot])
+        return wrong_arm(cell.policy, decisions, arm, cell.instance.n_arms)
+    if slot < 0:
+        pulls, sums = (space.slots[name][:held].tolist() for name in ("pulls", "sums"))
+        return no_score(cell.policy, decisions, zip(pulls, sums, strict=True))
+    return wrong_slot(cell.policy, decisions, slot, held)
 
 
 class Phases(Kind):
@@ -235,7 +255,21 @@ class Phases(Kind):
         slots = self.slots(cell)
         mine = segments.with_tables(_phased(cell).rule, slots, space(slots, lanes))
         given = (cell.memory, cell.eta, cell.given_horizon, *round_shape(cell), world)
-        return lambda block, batch: kernel(*block, *given, batch, mine)
+
+        def run(block: Block, batch: Batch) -> None:
+            try:
+                kernel(*block, *given, batch, mine)
+            except mistakes.RAISED_IN_A_KERNEL as error:
+                m, lane, began = (int(mine.scratch.numbers[at]) for at in (M_NOW, LANE, BEGAN))
+                here = slice(lane, m * block.lanes, block.lanes)
+                pairs = zip(mine.memory.n[here], mine.memory.s[here], strict=True)
+                arms = [(int(n), float(s)) for n, s in pairs]
+                decisions = began + sum(n for n, _ in arms)
+                if isinstance(error, RuleError) and str(error) == NAN:
+                    raise no_score(cell.policy, decisions, arms) from None
+                mistakes.raise_from_kernel(error, cell.policy, decisions, slots)
+
+        return run
 
     def forget(self) -> None:
         """All kernels of phased policies."""

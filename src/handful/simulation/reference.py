@@ -14,7 +14,9 @@ import numpy as np
 from handful.core.reservoir import Reservoir
 from handful.core.rng import GOLDEN, tape_word
 from handful.policies.base import Policy
+from handful.policies.mistakes import wrong_arm, wrong_slot
 from handful.policies.phased import PhasedPolicy
+from handful.simulation.mistakes import RAISED, raise_from_python
 from handful.simulation.outcome import Outcome, Stays
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
@@ -70,12 +72,24 @@ def simulate_run(
     for t in range(cell.horizon):
         if t & 1023 == 0 and _stop is not None and _stop.is_set():
             raise KeyboardInterrupt
-        arm = policy.select()
+        try:
+            arm = policy.select()
+        except RAISED as error:
+            raise_from_python(error, policy)
+        record = policy._state
+        if record.pending >= record.held:
+            raise wrong_slot(cell.policy, t, record.pending, record.held)
+        if not 0 <= arm < world.n_arms:
+            raise wrong_arm(cell.policy, t, arm, world.n_arms)
         if stays is not None:
             stays.selected(t)
         if cell.tape:
             rng = _tape_generator(key, t, arm)
-        policy.update(arm, world.draw(arm, rng, arms_key))
+        reward = world.draw(arm, rng, arms_key)
+        try:
+            policy.update(arm, reward)
+        except RAISED as error:
+            raise_from_python(error, policy)
         total.add(best - world.mean(arm, arms_key))
         if pulls is not None:
             pulls[0, arm] += 1

@@ -22,6 +22,9 @@ PULLS = 8
 """Of a sub-phase that is looked up as a whole (see `lookup`)."""
 WHOLES = 4**PULLS
 """Entries of the table of those: two bits a pull."""
+M_NOW, LANE, BEGAN = 5, 6, 7
+"""Where `Scratch.numbers` says, for the message of a run that fails, how many arms are in memory,
+which lane fails, and when the sub-phase began."""
 AHEAD = 32
 """Pulls whose random numbers are drawn together."""
 
@@ -64,6 +67,9 @@ class Luck(NamedTuple):
 
 class Tables(NamedTuple):
     """Growth by t and width by n, how far each is filled, and for which b and m the width is.
+
+    The last of `marks` is not 0 once a growth or a width is NaN or very large: then scores are
+    looked at before they are compared, which takes longer.
 
     `wholes` is what short sub-phases come to, 0 where it is not known (see `lookup`). Thompson
     sampling, which has no bonus, finds tables of posteriors in place of its factors: probabilities
@@ -182,6 +188,6 @@ def space(slots: int, lanes: int) -> Space:
             np.empty(TABLE + 1),
             np.empty(TABLE + 1),
             np.zeros(WHOLES, dtype=np.uint8),
-            ints(4),
+            ints(5),
         ),
     )

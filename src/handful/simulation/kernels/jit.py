@@ -36,6 +36,7 @@ from numba.core.errors import NumbaError as CompileError
 from numba.extending import overload
 
 from handful.core import rng, state
+from handful.errors import MemoryFullError
 from handful.simulation.kernels.cache import cache_in
 from handful.simulation.sources import source_digest
 
@@ -47,6 +48,8 @@ _OWN = "own"
 _counter = count()
 _used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, state.grow}
 """Plain functions that kernels can call. The first ones mean something else there, see below."""
+_CHECKED = {state.admit}
+"""Functions of ours that policies give a slot to: seldom called, so that checks cost nothing."""
 
 
 @overload(rng.as_word, jit_options={"no_cfunc_wrapper": True})
@@ -67,23 +70,46 @@ def _as_int(x: Any) -> Any:
 
 @overload(state.grow, jit_options={"no_cfunc_wrapper": True})
 def _grow(state: Any, slots: Any) -> Any:
+    # A kernel has room for all slots from the start. Messages of kernels are constant.
     def grown(state: Any, slots: Any) -> None:
-        pass
+        if slots > len(state.arm):
+            raise MemoryFullError("the arm memory is full")
 
     return grown
 
 
-def use(function: F) -> F:
+def _options(function: Any, tabulated: bool) -> dict[str, Any]:
+    """How a plain function is compiled.
+
+    Functions of a user's may be wrong, and must not write beyond an array, nor divide by zero in
+    silence, where the python engine would raise. Tables have values that are never used, such as
+    the growth at the first pull: what is tabulated may divide by zero.
+    """
+    options: dict[str, Any] = {"no_cfunc_wrapper": True}
+    own = not is_ours(function)
+    if own or function in _CHECKED:
+        options["boundscheck"] = True
+    if own and not tabulated:
+        options["error_model"] = "python"
+    return options
+
+
+def is_ours(function: Any) -> bool:
+    """Whether a function is part of this package."""
+    return bool(function.__module__.startswith("handful."))
+
+
+def use(function: F, tabulated: bool = False) -> F:
     """Let kernels call this plain function, and those that it calls by name; it stays plain."""
     if function not in _used:
         _used.add(function)
         plain = _without_memo(function)
-        overload(function, strict=False, jit_options={"no_cfunc_wrapper": True})(
+        overload(function, strict=False, jit_options=_options(plain, tabulated))(
             lambda *arguments: plain
         )
         if isinstance(plain, FunctionType):
             for called in _called_by(plain):
-                use(called)
+                use(called, tabulated)
     return function
 
 
@@ -115,7 +141,7 @@ def _made_of(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
 def family(kind: str, name: str, *parts: Callable[..., Any] | bool) -> str:
     """A name for all functions of a kernel that is made from `parts`, like no other kernel's."""
     functions = [inner for part in parts if callable(part) for inner in _made_of(part)]
-    if not all(function.__module__.startswith("handful.") for function in functions):
+    if not all(is_ours(function) for function in functions):
         return f"{_OWN}{next(_counter)}_{kind}"
     names = [f"{function.__module__}.{function.__qualname__}" for function in functions]
     sources = source_digest(*sorted({function.__module__ for function in functions}))

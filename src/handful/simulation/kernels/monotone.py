@@ -15,6 +15,8 @@ times together. The number of pulls to look ahead adapts: it grows if the leader
 shrinks if not. Stretches end with the segment, so that regret at the times of the grid is exact.
 
 With stretches the distribution is that of the policy; without them, the choices are, too.
+
+A score that is NaN ends the run when it is computed. An arm whose bound is NaN is watched.
 """
 
 from __future__ import annotations
@@ -22,11 +24,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from handful.errors import RuleError
 from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.scores import DOUBT, DOUBT_BY_PULL, Scores
-from handful.simulation.kernels.step import Segment
+from handful.simulation.kernels.step import NAN, Segment
 from handful.simulation.kernels.stretches import LEFT, certain, leading, misses, rivals_of, trial
 from handful.simulation.kernels.world import Build, as_int, reward_of
 
@@ -147,7 +150,9 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
                     for j in range(count):
                         i = watched[j]
                         x = standing(i, hat[top], t, g, budget, m, eta, memory, luck.choices)
-                        if x > highest:
+                        if not x <= highest:
+                            if x != x:
+                                raise RuleError(NAN)
                             highest = x
                             leader = i
                 if not highest > level or not known:
@@ -205,9 +210,13 @@ def _lookout(scores: Scores, kin: str) -> Callable[..., tuple[int, float, int]]:
         highest = -math.inf
         for i in range(m):
             x = standing(i, memory.hat[top], t, g, b, m, eta, memory, choices)
-            if x > highest:
+            if not x <= highest:
+                if x != x:
+                    raise RuleError(NAN)
                 highest = x
                 best = i
+        if highest == -math.inf:
+            raise RuleError(NAN)
         if m <= few:
             for i in range(m):
                 watched[i] = i
@@ -217,7 +226,7 @@ def _lookout(scores: Scores, kin: str) -> Callable[..., tuple[int, float, int]]:
         count = 0
         for i in range(m):
             x = standing(i, low, far, g, most, m, eta, memory, choices)
-            if i == best or x + DOUBT + DOUBT_BY_PULL * memory.n[i] > level:
+            if i == best or not x + DOUBT + DOUBT_BY_PULL * memory.n[i] <= level:
                 watched[count] = i
                 count += 1
         return best, level, count
@@ -239,6 +248,8 @@ def _picking(scores: Scores, kin: str) -> Callable[..., tuple[int, float]]:
         caps = memory.wide
         best = last
         highest = standing(last, 0.0, t, 0.0, b, m, eta, memory, choices)
+        if highest != highest:
+            raise RuleError(NAN)
         # Who has the highest cap is likely to be the best: with it, fewer others are looked at.
         likely = last
         bound = -math.inf
@@ -249,13 +260,17 @@ def _picking(scores: Scores, kin: str) -> Callable[..., tuple[int, float]]:
                 likely = i
         if likely != last and bound >= highest:
             x = standing(likely, 0.0, t, 0.0, b, m, eta, memory, choices)
+            if x != x:
+                raise RuleError(NAN)
             if x > highest or (x == highest and likely < best):
                 highest = x
                 best = likely
         for j in range(count):
             i = watched[j]
-            if i != last and i != likely and caps[i] >= highest:
+            if i != last and i != likely and not caps[i] < highest:
                 x = standing(i, 0.0, t, 0.0, b, m, eta, memory, choices)
+                if x != x:
+                    raise RuleError(NAN)
                 if x > highest or (x == highest and i < best):
                     highest = x
                     best = i

@@ -15,7 +15,7 @@ from handful.policies import schedule as phases
 from handful.rules import Rule
 from handful.simulation.kernels import segments
 from handful.simulation.kernels.arrays import Ints
-from handful.simulation.kernels.block import Luck, Memory, Space, entry
+from handful.simulation.kernels.block import BEGAN, LANE, M_NOW, Luck, Memory, Space, entry
 from handful.simulation.kernels.exact import plus_all, plus_lanes
 from handful.simulation.kernels.jit import kernel, use
 from handful.simulation.kernels.lanes import challengers, most_played_lanes
@@ -141,6 +141,9 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                 if b == phases.ENDLESS:
                     b = lap.pulls if lap.pulls < phases.ENDLESS else horizon
                 began = t
+                scratch.numbers[M_NOW] = m
+                scratch.numbers[LANE] = 0.0
+                scratch.numbers[BEGAN] = began
                 end = min(lap_end, t + now.b)
                 while t < end:
                     until = min(end, batch.grid[g], t + max(1, chunk // (m * L)))

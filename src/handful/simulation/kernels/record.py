@@ -6,6 +6,9 @@ keep it, up to the first failure, one geometric draw. The distribution is the sa
 
 What is true of an arm (its mean, its gap) is looked up when a slot is first pulled in a stay. How
 often an arm was pulled is counted here and not read off the record, which a policy may change.
+
+A wrong policy of a user's must not write beyond the arrays: a slot that is not in use and an arm
+that does not exist end the run here, a full memory in `admit` (see `jit`).
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ CHUNK = 2**20
 """Pulls between two looks at whether to stop."""
 WORTH = 8
 """Fewer pulls than this are not worth a Binomial draw."""
+FINE, WRONG_SLOT, WRONG_ARM = range(3)
+"""What ended a run before its time, if anything: what the policy proposed."""
 
 
 class RecordSpace(NamedTuple):
@@ -48,7 +53,7 @@ class RecordSpace(NamedTuple):
     """Of the rewards."""
     scratch: Words
     failed: Ints
-    """Not 0 after a policy found no slot to pull."""
+    """What ended the run before its time, and the slot that the policy proposed."""
 
     def cleared(self) -> RecordSpace:
         """Return the space as it is before a run."""
@@ -57,16 +62,17 @@ class RecordSpace(NamedTuple):
         self.truth.n[:] = 0
         self.truth.gaps[:] = 0.0
         self.stays[:] = 0
+        self.failed[:] = FINE
         return self
 
 
 def record_space(policy: type[Policy], slots: int) -> RecordSpace:
     """Return the space for runs of a policy that uses at most so many slots."""
     words = np.zeros((2, 2), dtype=np.uint64)
-    counters = np.zeros(slots + 1, dtype=np.int64)
+    counters = np.zeros(slots + 2, dtype=np.int64)
     scalars, columns = empty_record(policy.State, slots)
     truth = empty_memory(slots)
-    return RecordSpace(scalars, columns, truth, counters[1:], words[0], words[1], counters[:1])
+    return RecordSpace(scalars, columns, truth, counters[2:], words[0], words[1], counters[:2])
 
 
 def restless(state: Any, slot: int, p: Any) -> tuple[int, int]:
@@ -125,10 +131,15 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
             batch.progress[0] += until - t
             while t < until:
                 slot = propose(now, p)
-                if slot < 0:
-                    failed[0] = 1
+                if not 0 <= slot < min(now.held, len(slots)):
+                    failed[0] = WRONG_SLOT
+                    failed[1] = slot
                     return
                 if now.born[slot] != stays[slot]:
+                    if not 0 <= now.arm[slot] < world.n_arms:
+                        failed[0] = WRONG_ARM
+                        failed[1] = slot
+                        return
                     x, y = times(float(n[slot]), gaps[slot])
                     high, low = plus(high, low, x, y)
                     if batch.pulls.shape[1] > 0 and n[slot] > 0:

@@ -41,6 +41,11 @@ class Bound:
         object.__setattr__(self, "_scalars", scalars)
         object.__setattr__(self, "_slots", slots)
 
+    @property
+    def capacity(self) -> int:
+        """The most slots that may be in use."""
+        return len(self._slots)
+
     def __getattr__(self, name: str) -> Any:
         if name in self._slots.dtype.names:
             return self._slots[name]

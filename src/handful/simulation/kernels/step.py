@@ -4,17 +4,32 @@
 (an entry is the rule's own value, so no bit of a score changes), in three loops: for a block of
 runs, for one run, and for one run with two arms and Bernoulli rewards. `of_scores` serves any rule
 by calling its score.
+
+A score that is NaN ends the run, as it does in the policy itself. Growth and width are looked at
+when they are computed: the scores of finite ones are numbers, and are not looked at.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
 from handful.core import rng
+from handful.errors import RuleError
+from handful.policies.phased import checked_credit
 from handful.rules.base import Moment, Rule, Score
 from handful.simulation.kernels.arrays import Floats, Ints, Words
-from handful.simulation.kernels.block import AHEAD, PULLS, TABLE, Luck, Memory, Scratch, Tables
+from handful.simulation.kernels.block import (
+    AHEAD,
+    LANE,
+    PULLS,
+    TABLE,
+    Luck,
+    Memory,
+    Scratch,
+    Tables,
+)
 from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.lanes import best_slots
 from handful.simulation.kernels.lookup import play_whole
@@ -26,11 +41,37 @@ until - 1 of a sub-phase with m arms in memory and a budget of b. `clock` is t f
 run; after the `last` pulls of a sub-phase only the pulls of each arm have to be left right."""
 
 
+NAN = "a score is NaN"
+HUGE = 1e150
+"""Scores of factors that are less than this are numbers."""
+
+
+@use
+def is_odd(factor: float) -> bool:
+    """Whether a score with this growth or width might be NaN or infinite."""
+    return not abs(factor) < HUGE
+
+
+@use
+def check_scores(lane: int, L: int, m: int, g: float, memory: Memory, scratch: Scratch) -> None:
+    """Refuse a score of mean + growth width that is NaN, and scores of which none exceeds -inf."""
+    highest = -math.inf
+    for at in range(lane, m * L, L):
+        score = memory.hat[at] + g * memory.wide[at]
+        if not score <= highest:
+            highest = score
+            if score != score:
+                break
+    if not highest > -math.inf:
+        scratch.numbers[LANE] = lane
+        raise RuleError(NAN)
+
+
 def factors(rule: Rule) -> tuple[Callable[..., float], Callable[..., float]]:
     """The growth and the width of a rule that has them, for kernels."""
     assert rule.growth is not None
     assert rule.width is not None
-    return use(rule.growth), use(rule.width)
+    return use(rule.growth, tabulated=True), use(rule.width, tabulated=True)
 
 
 def of_bonus(rule: Rule, kin: str, build: Build) -> Segment:
@@ -51,6 +92,9 @@ def of_bonus(rule: Rule, kin: str, build: Build) -> Segment:
         for u in range(filled + 1, min(until, TABLE) + 1):
             growths[u] = growth(u, eta)
             marks[0] = u
+            # At the first pull there is no score, unless there is a single arm.
+            if is_odd(growths[u]) and (u > 1 or m == 1):
+                marks[4] = 1
         if uses_budget and (marks[2] != b or marks[3] != m):
             marks[1] = 0
             marks[2] = b
@@ -60,7 +104,9 @@ def of_bonus(rule: Rule, kin: str, build: Build) -> Segment:
             for c in range(known + 1, min(until, TABLE) + 1):
                 widths[c] = width(c, b, m)
                 marks[1] = c
-            whole = last and t == 0 and until == b == PULLS
+                if is_odd(widths[c]):
+                    marks[4] = 1
+            whole = last and t == 0 and until == b == PULLS and marks[4] == 0
             if bernoulli and m == 2 and whole and not luck.on_tape:
                 play_whole(L, memory, luck, scratch, tables)
             else:
@@ -86,7 +132,7 @@ def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
         until: int, t: int, clock: int, m: int, L: int, b: int, eta: float,
         memory: Memory, luck: Luck, scratch: Scratch, tables: Tables,
     ) -> None:  # fmt: skip
-        growths, widths = tables.growths, tables.widths
+        growths, widths, marks = tables.growths, tables.widths, tables.marks
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
         best, uniforms, generator = scratch.best, scratch.uniforms, scratch.generator
         quick = bernoulli and until <= TABLE
@@ -97,6 +143,9 @@ def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                     best[lane] = t
             else:
                 g = growths[t] if t <= TABLE else growth(t, eta)
+                if marks[4] != 0 or is_odd(g):
+                    for lane in range(L):
+                        check_scores(lane, L, m, g, memory, scratch)
                 best_slots(hat, wide, L, m, g, best)
             if quick:
                 row = t % AHEAD * L
@@ -119,6 +168,8 @@ def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                     luck.rewards[lane] = generator[0]
                     hat[i] = s[i] / n[i]
                     wide[i] = widths[n[i]] if n[i] <= TABLE else width(n[i], b, m)
+                    if is_odd(wide[i]):
+                        marks[4] = 1
             t += 1
             clock += 1
 
@@ -176,10 +227,13 @@ def _bonus_single(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
         growths, widths, marks = tables.growths, tables.widths, tables.marks
         n, s, hat, wide = memory.n, memory.s, memory.hat, memory.wide
         known = marks[1]
+        odd = marks[4] != 0
         while t < until:
             best = t
             if t >= m:
                 g = growths[t] if t <= TABLE else growth(t, eta)
+                if odd or (t > TABLE and is_odd(g)):
+                    check_scores(0, 1, m, g, memory, scratch)
                 best = 0
                 best_score = hat[0] + g * wide[0]
                 for i in range(1, m):
@@ -199,31 +253,39 @@ def _bonus_single(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                 while known < c:
                     known += 1
                     widths[known] = width(known, b, m)
+                    odd = odd or is_odd(widths[known])
                 wide[best] = widths[c]
             else:
                 wide[best] = width(c, b, m)
+                odd = odd or is_odd(wide[best])
             t += 1
             clock += 1
         marks[1] = known
+        if odd:
+            marks[4] = 1
 
     return named(single, "single", kin)
 
 
-def _next_width(rule: Rule, kin: str) -> Callable[..., tuple[float, int]]:
+def _next_width(rule: Rule, kin: str) -> Callable[..., tuple[float, int, bool]]:
     """The width of one of two arms after its c-th pull, and how far the table is filled then.
+
+    The last value says whether any width so far was odd.
 
     At most the c-th entry is missing. A loop over all that are missing, as `single` has it, would
     make the pulls of a rule whose table is filled in each sub-phase take a third longer.
     """
     _, width = factors(rule)
 
-    def width_of(c: int, b: int, widths: Floats, known: int) -> tuple[float, int]:
+    def width_of(c: int, b: int, widths: Floats, known: int, odd: bool) -> tuple[float, int, bool]:
         if c > TABLE:
-            return width(c, b, 2), known
+            wide = width(c, b, 2)
+            return wide, known, odd or is_odd(wide)
         if c > known:
             known = c
             widths[c] = width(c, b, 2)
-        return widths[c], known
+            odd = odd or is_odd(widths[c])
+        return widths[c], known, odd
 
     return named(width_of, "width_of", kin)
 
@@ -253,8 +315,15 @@ def _bernoulli_pair(rule: Rule, kin: str) -> Callable[..., None]:
         wide0, wide1 = wide[0], wide[1]
         mu0, mu1 = memory.mus[0], memory.mus[1]
         arm0, arm1 = memory.arms[0], memory.arms[1]
+        odd = marks[4] != 0
         while t < until:
             g = growths[t] if t <= TABLE else growth(t, eta)
+            if odd or (t > TABLE and is_odd(g)):
+                n[0], n[1] = n0, n1
+                s[0], s[1] = s0, s1
+                hat[0], hat[1] = hat0, hat1
+                wide[0], wide[1] = wide0, wide1
+                check_scores(0, 1, m, g, memory, scratch)
             u = 0.0
             if not on_tape:
                 position = (position + step) & rng.MASK
@@ -266,7 +335,7 @@ def _bernoulli_pair(rule: Rule, kin: str) -> Callable[..., None]:
                     s1 += 1.0
                 n1 += 1
                 hat1 = s1 / n1
-                wide1, known = width_of(n1, b, widths, known)
+                wide1, known, odd = width_of(n1, b, widths, known, odd)
             else:
                 if on_tape:
                     u = tape_uniform(tape, clock, arm0)
@@ -274,7 +343,7 @@ def _bernoulli_pair(rule: Rule, kin: str) -> Callable[..., None]:
                     s0 += 1.0
                 n0 += 1
                 hat0 = s0 / n0
-                wide0, known = width_of(n0, b, widths, known)
+                wide0, known, odd = width_of(n0, b, widths, known, odd)
             t += 1
             clock += 1
         luck.rewards[0] = position
@@ -283,13 +352,16 @@ def _bernoulli_pair(rule: Rule, kin: str) -> Callable[..., None]:
         hat[0], hat[1] = hat0, hat1
         wide[0], wide[1] = wide0, wide1
         marks[1] = known
+        if odd:
+            marks[4] = 1
 
     return named(pair, "pair", kin)
 
 
 def of_scores(rule: Rule, kin: str, build: Build) -> Segment:
     """For any score."""
-    credit = use(rule.credit)
+    credit = checked_credit(rule)
+    credit = use(credit) if credit is rule.credit else named(credit, "credit", kin)
     reward = reward_of(build)
     tries_each_first = rule.tries_each_first
     assert rule.score is not None
@@ -310,11 +382,15 @@ def of_scores(rule: Rule, kin: str, build: Build) -> Segment:
                     top = max(top, hat[i])
                 best = 0
                 best_score = score_of(n[0], s[0], top, t, budget, m, eta, choices)
+                is_nan = best_score != best_score
                 for i in range(1, m):
                     score = score_of(n[i], s[i], top, t, budget, m, eta, choices)
+                    is_nan |= score != score
                     if score > best_score:
                         best_score = score
                         best = i
+                if is_nan or best_score == -math.inf:
+                    raise RuleError(NAN)
             x = reward(
                 luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best],
                 luck.spread, luck.on_tape, luck.tape[0], clock, luck.rewards,

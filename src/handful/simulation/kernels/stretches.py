@@ -63,7 +63,8 @@ def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
     ) -> float:  # fmt: skip
         """More than any arm but the leader scores until `limit` if it fails at most `spare` times.
 
-        Infinite where that is not known: if the leader need not be the one with the highest mean.
+        Infinite where that is not known: if the leader need not be the one with the highest mean,
+        or if a score is NaN.
         """
         least = memory.s[leader] / (memory.n[leader] + spare)
         if looks_at_top:
@@ -78,6 +79,8 @@ def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
             i = watched[j]
             if i != leader:
                 x = standing(i, least, limit, g, b, m, eta, memory, choices)
+                if x != x:
+                    return math.inf
                 rival = max(rival, x + DOUBT + DOUBT_BY_PULL * memory.n[i])
         return rival
 
