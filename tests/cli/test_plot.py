@@ -91,7 +91,7 @@ def test_the_options_reach_the_figure(folder: Path, monkeypatch: pytest.MonkeyPa
         (["other.parquet"], "holds no results of handful"),
         (["x.parquet", "--kind", "bar"], "bar"),
         (["x.parquet", "--kind", "memory"], "8 timelines are more than can be drawn"),
-        (["x.parquet", "-k", "memory", "-m", "2", "-p", "ts-m", "--run", "3"], "runs 0 to 2"),
+        (["x.parquet", "-k", "memory", "-m", "2", "-p", "ts-m", "--run", "3"], "give 0 to 2"),
         (["bare.parquet", "--kind", "memory"], "handful run --record"),
         (["x.parquet", "--out", "x.jpeg"], "ends in .png or .svg or .pdf"),
         (["x.parquet", "--out", "no/such/x.png"], "no folder"),
