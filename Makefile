@@ -32,7 +32,7 @@ $(VENV)/.dev: $(VENV)/.sim
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[all,dev]'
 	@touch $@
 
-paper: $(VENV)/.sim ## reproduce the paper into report/index.html; RUNS=5 for a quick look
+paper: $(VENV)/.sim ## reproduce the paper into report/index.html; RUNS=2 for a quick look
 	@$(BIN)/handful paper $(if $(RUNS),--runs $(RUNS)) --out report
 	@echo "the report is ready: open report/index.html in a browser"
 
