@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 
+import handful
+from handful.errors import EngineError
+from handful.simulation import plan
 from handful.simulation import sources as source_files
 from handful.simulation.kernels import cache, jit
 from handful.simulation.kernels.jit import kernel
+from tests.simulation.agree import assert_engines_agree
 
 
 @pytest.fixture
@@ -188,3 +195,71 @@ def test_kernels_that_two_processes_compile_at_once_serve_a_third(tmp_path: Path
     for some in (first, second, third):
         assert [row[:2] for row in some] == [row[:2] for row in usual]
     assert [row[2:] for row in third] == [["1", "0"]] * 3
+
+
+HELPER = """
+from handful.core.state import admit
+
+SCALE = {scale}
+LISTED = [1, 2]
+
+
+def pick(state):
+    return 0 if state.sums[0] + SCALE / state.pulls[0] >= 0.9 else 1
+
+
+def start(state, p):
+    admit(state, 0, 0)
+    admit(state, 1, 1)
+    state.pulls[0] = 1
+
+
+def listed(state):
+    return LISTED[state.clock % 2] - 1
+"""
+
+OWN = """
+import handful
+import helper_of_own
+
+
+class Own(handful.Policy):
+    name = "own-by-module"
+    start = staticmethod(helper_of_own.start)
+
+    @staticmethod
+    def propose(state, p):
+        return helper_of_own.pick(state)
+
+
+class Listed(Own):
+    name = "listed"
+
+    @staticmethod
+    def propose(state, p):
+        return helper_of_own.listed(state)
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module with policies of a user's, which use a module of theirs."""
+    (tmp_path / "helper_of_own.py").write_text(HELPER.format(scale=0.5))
+    (tmp_path / "policies_of_own.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("policies_of_own")
+    for name in ("policies_of_own", "helper_of_own"):
+        del sys.modules[name]
+
+
+def test_functions_of_modules_are_followed(own: Any) -> None:
+    assert_engines_agree(plan.cell(own.Own, "linear:9", 2, 1000, runs=2))
+
+
+def test_what_cannot_be_compiled_is_named_with_its_line(own: Any) -> None:
+    with pytest.raises(EngineError) as caught:
+        handful.simulate(own.Listed, "linear:9", memory=2, horizon=100, runs=1, engine="compiled")
+    said = str(caught.value)
+    assert said.startswith("listed of listed cannot be compiled: scores and functions of policies")
+    assert "Numba says" in said
+    assert "helper_of_own.py, line 19: return LISTED[state.clock % 2] - 1)" in said

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from sysconfig import get_paths
+from types import ModuleType
 
 import handful
 
@@ -50,6 +52,21 @@ def files_behind(modules: Iterable[str]) -> list[Path]:
                     found.add(file)
                     waiting.append(file)
     return sorted(found)
+
+
+def is_installed(module: ModuleType) -> bool:
+    """Whether a module is part of Python or of an installed package, or has no source."""
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return True
+    return any(Path(file).is_relative_to(folder) for folder in _installed_folders())
+
+
+@cache
+def _installed_folders() -> frozenset[str]:
+    """The folders of the standard library and of installed packages."""
+    paths = get_paths()
+    return frozenset(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def _imported(package: str, names: str, module: str) -> list[Path]:

@@ -27,7 +27,7 @@ from functools import _lru_cache_wrapper, cache
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -38,7 +38,7 @@ from numba.extending import overload
 from handful.core import rng, state
 from handful.errors import MemoryFullError
 from handful.simulation.kernels.cache import cache_in
-from handful.simulation.sources import source_digest
+from handful.simulation.sources import is_installed, source_digest
 
 __all__ = ["CompileError", "cache_folder", "family", "is_cold", "kernel", "named", "use"]
 
@@ -100,7 +100,7 @@ def is_ours(function: Any) -> bool:
 
 
 def use(function: F, tabulated: bool = False) -> F:
-    """Let kernels call this plain function, and those that it calls by name; it stays plain."""
+    """Let kernels call this plain function, and those that it names; it stays plain."""
     if function not in _used:
         _used.add(function)
         plain = _without_memo(function)
@@ -119,11 +119,19 @@ def _without_memo(function: Any) -> Any:
 
 
 def _called_by(function: FunctionType) -> Iterator[Callable[..., Any]]:
-    """The plain functions that a function names, as globals or of the function that made it."""
-    for name in function.__code__.co_names:
-        called: Any = function.__globals__.get(name)
-        if isinstance(_without_memo(called), FunctionType):
-            yield called
+    """The plain functions that a function names: globals, of modules, of what made it."""
+    names = function.__code__.co_names
+    spaces = [function.__globals__]
+    modules: set[ModuleType] = set()
+    for space in spaces:
+        # Names of attributes stand among the names, without their owner.
+        for value in [space[name] for name in names if name in space]:
+            if isinstance(_without_memo(value), FunctionType):
+                yield value
+            elif isinstance(value, ModuleType) and not is_installed(value):
+                if value not in modules:
+                    modules.add(value)
+                    spaces.append(vars(value))
     for cell in function.__closure__ or ():
         if isinstance(_without_memo(cell.cell_contents), FunctionType):
             yield cell.cell_contents
