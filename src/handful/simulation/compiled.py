@@ -25,7 +25,7 @@ from handful.rules.monotonicity import check_monotone
 from handful.simulation import reference
 from handful.simulation.engines import as_run
 from handful.simulation.kernels.block import Block
-from handful.simulation.kernels.jit import CompileError, cache_folder, is_cold
+from handful.simulation.kernels.jit import CompileError, cache_folder, is_cached, is_cold
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import Batch
 from handful.simulation.kinds import forget_kernels, kind_of, round_shape
@@ -94,6 +94,11 @@ def _same(fast: Outcome, slow: Outcome) -> bool:
 def must_compile(cell: Cell, skipping: bool = False) -> bool:
     """Whether the cell's kernel has to be compiled, which takes seconds."""
     return is_cold(_kernel(as_run(cell), skipping))
+
+
+def compiles_once(cell: Cell) -> bool:
+    """Whether the cell's kernel is cached; one of functions without a source is not."""
+    return is_cached(_kernel(as_run(cell), skipping=False))
 
 
 def _kernel(cell: Cell, skipping: bool) -> Any:

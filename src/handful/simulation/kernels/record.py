@@ -184,7 +184,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                     batch.pulls[r, truth.arms[i]] += n[i]
 
     kind = f"record_{build.tag}"
-    parts = (start, propose, observe, clairvoyant, calm, absorb)
+    parts = (start, propose, observe, clairvoyant, calm, absorb, policy.Parameters)
     # Functions that a factory made do not show what they were made of: whose they are must count.
     owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
     return kernel(run, family(kind, policy.name, *parts, *owner))
