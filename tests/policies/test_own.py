@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from typing import Any, ClassVar
 
@@ -117,6 +118,7 @@ def test_parameters_follow_from_the_settings() -> None:
     p = Tuned(5, memory=2, length=3)._p
     assert (p.K, p.M, p.endless, p.length) == (5, 2, False, 3.0)
     assert type(Tuned(6, memory=2)._p) is type(p)
+    assert pickle.loads(pickle.dumps(p)) == p
 
 
 def test_what_is_needed_is_in_one_module_and_listed() -> None:

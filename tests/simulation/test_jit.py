@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 
+import handful
+from handful.errors import EngineError
+from handful.policies import PhasedPolicy
+from handful.rules import Moment, Rule
+from handful.simulation import compiled, plan
 from handful.simulation import sources as source_files
+from handful.simulation.execution import compiling_message
 from handful.simulation.kernels import cache, jit
 from handful.simulation.kernels.jit import kernel
+from tests.simulation.agree import assert_engines_agree
 
 
 @pytest.fixture
@@ -188,3 +198,152 @@ def test_kernels_that_two_processes_compile_at_once_serve_a_third(tmp_path: Path
     for some in (first, second, third):
         assert [row[:2] for row in some] == [row[:2] for row in usual]
     assert [row[2:] for row in third] == [["1", "0"]] * 3
+
+
+HELPER = """
+from handful.core.state import admit
+
+SCALE = {scale}
+LISTED = [1, 2]
+
+
+def pick(state):
+    return 0 if state.sums[0] + SCALE / state.pulls[0] >= 0.9 else 1
+
+
+def start(state, p):
+    admit(state, 0, 0)
+    admit(state, 1, 1)
+    state.pulls[0] = 1
+
+
+def listed(state):
+    return LISTED[state.clock % 2] - 1
+"""
+
+OWN = """
+import handful
+import helper_of_own
+
+
+class Own(handful.Policy):
+    name = "own-by-module"
+    start = staticmethod(helper_of_own.start)
+
+    @staticmethod
+    def propose(state, p):
+        return helper_of_own.pick(state)
+
+
+class Listed(Own):
+    name = "listed"
+
+    @staticmethod
+    def propose(state, p):
+        return helper_of_own.listed(state)
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module with policies of a user's, which use a module of theirs."""
+    (tmp_path / "helper_of_own.py").write_text(HELPER.format(scale=0.5))
+    (tmp_path / "policies_of_own.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("policies_of_own")
+    for name in ("policies_of_own", "helper_of_own"):
+        del sys.modules[name]
+
+
+def test_functions_of_modules_are_followed(own: Any) -> None:
+    assert_engines_agree(plan.cell(own.Own, "linear:9", 2, 1000, runs=2))
+
+
+def test_what_cannot_be_compiled_is_named_with_its_line(own: Any) -> None:
+    with pytest.raises(EngineError) as caught:
+        handful.simulate(own.Listed, "linear:9", memory=2, horizon=100, runs=1, engine="compiled")
+    said = str(caught.value)
+    assert said.startswith("listed of listed cannot be compiled: scores and functions of policies")
+    assert "Numba says" in said
+    assert "helper_of_own.py, line 19: return LISTED[state.clock % 2] - 1)" in said
+
+
+HITS = """
+from policies_of_own import Own
+
+from handful.simulation import compiled, plan
+
+cell = plan.cell(Own, "linear:9", 2, 1000, runs=1)
+regret = compiled.simulate_runs(cell, [1000], n_jobs=1).regret[0, 0]
+stats = compiled._kernel(cell, False).stats
+print(compiled.compiles_once(cell), regret, sum(stats.cache_hits.values()))
+"""
+
+
+def run_own(folder: Path, **variables: str) -> list[str]:
+    """Run the policy of a user's in another process; return whether cached, regret, hits."""
+    paths = {"HANDFUL_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", HITS],
+        env={**os.environ, **paths, **variables},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_kernel_of_a_user_s_is_cached_until_anything_it_reads_changes(
+    by_name: bool, tmp_path: Path
+) -> None:
+    helper, policies = tmp_path / "helper_of_own.py", tmp_path / "policies_of_own.py"
+    own = OWN
+    if by_name:
+        own = OWN.replace("return helper_of_own.pick", "return pick")
+        own = own.replace(
+            "import helper_of_own\n", "import helper_of_own\nfrom helper_of_own import pick\n"
+        )
+    policies.write_text(own)
+    helper.write_text(HELPER.format(scale=0.5))
+    first, second = run_own(tmp_path), run_own(tmp_path)
+    assert first == ["True", first[1], "0"]
+    assert second == ["True", first[1], "1"]
+    helper.write_text(HELPER.format(scale=5.0))
+    changed = run_own(tmp_path)
+    assert changed[2] == "0"
+    assert changed[1] != first[1]
+    # A value that is not in any source.
+    helper.write_text(HELPER.format(scale="float(__import__('os').environ['SCALE'])"))
+    assert run_own(tmp_path, SCALE="0.5")[1:] == [first[1], "0"]
+    assert run_own(tmp_path, SCALE="5.0")[1:] == [changed[1], "0"]
+    assert run_own(tmp_path, SCALE="0.5")[1:] == [first[1], "1"]
+
+
+def test_what_has_no_source_is_compiled_in_every_process() -> None:
+    space: dict[str, Any] = {"__name__": "nowhere"}
+    exec("def score(n, s, now):\n    return s / n", space)
+    policy = type("Typed", (PhasedPolicy,), {"name": "typed", "rule": Rule("t", space["score"])})
+    cell = plan.cell(policy, "linear:9", 2, 100, runs=1)
+    assert not compiled.compiles_once(cell)
+    assert "in every process" in compiling_message(cell)
+    assert compiling_message(plan.cell("ucb-m", "linear:9", 2, 100)) == "compiling kernels, once"
+
+
+LEVEL = 1.0
+
+
+def levelled(n: int, s: float, now: Moment) -> float:
+    return s / n + LEVEL / n
+
+
+def test_a_function_that_changed_after_it_was_compiled_is_not_cached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    policy = type("Level", (PhasedPolicy,), {"name": "level", "rule": Rule("l", levelled)})
+    finite = plan.cell(policy, "linear:9", 2, 100, runs=1)
+    assert compiled.compiles_once(finite)
+    # Another kernel of the same function, which Numba may have compiled for the first.
+    monkeypatch.setitem(globals(), "LEVEL", 2.0)
+    other = plan.cell(policy, "linear:9+beta", 2, 100, runs=1)
+    assert not compiled.compiles_once(other)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from handful.cli import options
-from handful.cli.show import COMPILING, HELP, check_out, compiling, number, progress, table
+from handful.cli.show import HELP, check_out, compiling, number, progress, table
 from handful.errors import SettingError, WriteError, shortened
 from handful.simulation import Cell, Result, cell, run_cell, write_csv, write_parquet
 from handful.simulation.plan import ENGINES, parse_policy
@@ -139,8 +139,7 @@ def _run(cells: list[Cell], engine: str, n_jobs: int) -> list[Result]:
                 show(before + done, planned.id)
 
             def on_compile(planned: Cell = planned, before: int = before) -> None:
-                show(before, COMPILING)
-                compiling(planned.policy.name)
+                show(before, compiling(planned))
 
             results.append(
                 run_cell(

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 import click
 
 from handful.errors import SettingError
+from handful.simulation.execution import compiling_message
 from handful.simulation.files import part_of, reason
-from handful.simulation.plan import whole
+from handful.simulation.plan import Cell, whole
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """Given to every command, since click caches the option that was asked for first."""
-COMPILING = "compiling kernels, once"
 TEXT_WIDTH, HEAD_WIDTH = 12, 9
 """The least width of a column of text, and of the heading of a column of numbers."""
 
@@ -38,10 +38,12 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, emoji=False, markup=False, highlight=False)
 
 
-def compiling(what: str) -> None:
-    """Say that kernels are compiled where no bar does: it takes seconds."""
+def compiling(planned: Cell) -> str:
+    """Say that kernels are compiled where no bar does: it takes seconds. Return what to show."""
+    what = compiling_message(planned)
     if not sys.stderr.isatty():
-        click.echo(f"{COMPILING}: {what}", err=True)
+        click.echo(f"{what}: {planned.policy.name}", err=True)
+    return what
 
 
 def number(text: str | int) -> int:

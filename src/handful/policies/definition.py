@@ -12,6 +12,7 @@ the same source, and asks the class attributes here what it must know of a polic
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
@@ -35,10 +36,22 @@ class Parameters(NamedTuple):
 
 @cache
 def parameters_with(settings: tuple[str, ...]) -> Any:
-    """Return the type of p for a policy with these settings."""
-    fields = [(name, float) for name in settings]
-    shape = [("K", int), ("M", int), ("endless", bool), *fields]
-    return NamedTuple("Parameters", shape) if settings else Parameters
+    """Return the type of p for a policy with these settings.
+
+    Cached kernels name it by its module and name: `__getattr__` finds it again in any process.
+    """
+    if not settings:
+        return Parameters
+    make: Any = namedtuple
+    made = make("Parameters", (*Parameters._fields, *settings), module=__name__)
+    made.__name__ = made.__qualname__ = f"Parameters({','.join(settings)})"
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("Parameters(") and name.endswith(")"):
+        return parameters_with(tuple(name[len("Parameters(") : -1].split(",")))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Definition:

@@ -25,10 +25,11 @@ from handful.rules.monotonicity import check_monotone
 from handful.simulation import reference
 from handful.simulation.engines import as_run
 from handful.simulation.kernels.block import Block
-from handful.simulation.kernels.jit import CompileError, cache_folder, is_cold
+from handful.simulation.kernels.jit import CompileError, cache_folder, is_cached, is_cold
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import Batch
 from handful.simulation.kinds import forget_kernels, kind_of, round_shape
+from handful.simulation.mistakes import not_compiled
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
@@ -67,12 +68,7 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     try:
         fast = _loaded(tiny, grid, skipping)
     except CompileError as error:
-        said = str(error).strip().splitlines()
-        raise EngineError(
-            f"the rule of {cell.policy.name} cannot be compiled: it may use arithmetic, math and "
-            "handful.core.rng only; engine='python' runs it as it is. Numba says: "
-            + " ".join(line.strip() for line in said[:3])
-        ) from error
+        raise EngineError(not_compiled(cell.policy.name, str(error))) from error
     right = slow is None or _same(fast, slow)
     if not skipping and kind_of(cell.policy).most_lanes(cell, skipping) > 1:
         # In a block of runs and without stops, other loops do the work.
@@ -98,6 +94,11 @@ def _same(fast: Outcome, slow: Outcome) -> bool:
 def must_compile(cell: Cell, skipping: bool = False) -> bool:
     """Whether the cell's kernel has to be compiled, which takes seconds."""
     return is_cold(_kernel(as_run(cell), skipping))
+
+
+def compiles_once(cell: Cell) -> bool:
+    """Whether the cell's kernel is cached; one of functions without a source is not."""
+    return is_cached(_kernel(as_run(cell), skipping=False))
 
 
 def _kernel(cell: Cell, skipping: bool) -> Any:

@@ -63,6 +63,15 @@ def execute(
     return Execution(grid, outcome, chosen, time.perf_counter() - warm, warm - began)
 
 
+def compiling_message(planned: Cell) -> str:
+    """Return what to say while the kernels of a cell are compiled."""
+    from handful.simulation import compiled
+
+    if compiled.compiles_once(planned):
+        return "compiling kernels, once"
+    return "compiling kernels (a policy defined interactively is compiled in every process)"
+
+
 def _python_runs(
     planned: Cell, grid: list[int], n_jobs: int, progress: Progress | None
 ) -> Iterator[Outcome]:

@@ -7,6 +7,8 @@ tell by: the decisions made, and the pulls and sums of rewards of the arms in me
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import CodeType
 from typing import Any, NoReturn
 
@@ -58,6 +60,28 @@ def raise_from_python(error: Exception, policy: Policy) -> NoReturn:
     if called is not None and called[0] is Policy.select.__code__:
         raise wrong_slot(cls, state.clock, called[1]["slot"], state.held) from error
     raise RuleError(f"{after}{_where(called)}: {type(error).__name__}: {error}") from error
+
+
+def not_compiled(policy: str, said: str) -> str:
+    """Return the message of a policy that Numba cannot compile, given Numba's own.
+
+    Numba tells the whole way from the kernel to the line that it cannot compile, and that comes
+    last: what it found, the file and the line, and the function.
+    """
+    lines = [line.strip() for line in said.rpartition("Failed in nopython mode")[2].splitlines()]
+    found = next((line for line in lines[1:] if line), lines[0])
+    text = "\n".join(lines)
+    file = re.search(r'File "(.*)", line (\d+):', text)
+    code = re.search(r"^(.*)\n\^", text, re.MULTILINE)
+    function = re.search(r"^During: resolving callee type: Function\(<function (\S+)", text, re.M)
+    where = f" ({Path(file[1]).name}, line {file[2]}" if file else ""
+    where += f": {code[1]})" if file and code else ")" if file else ""
+    return (
+        f"{function[1] if function else 'a function'} of {policy} cannot be compiled: scores and "
+        "functions of policies may use arithmetic, comparisons, if, loops, math, handful.core.rng, "
+        "the fields of their arguments, and plain functions that do the same; engine='python' runs "
+        f"it as it is. Numba says: {found}{where}"
+    )
 
 
 def _last_call(error: Exception) -> tuple[CodeType, dict[str, Any]] | None:

@@ -7,11 +7,15 @@ change to one policy then leaves the stored cells of the others valid.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from sysconfig import get_paths
+from types import ModuleType
 
 import handful
 
@@ -50,6 +54,63 @@ def files_behind(modules: Iterable[str]) -> list[Path]:
                     found.add(file)
                     waiting.append(file)
     return sorted(found)
+
+
+def own_sources(modules: Iterable[str]) -> list[Path] | None:
+    """Return the files of modules of a user's and of all that they import, in order.
+
+    None if one of these modules has no source, such as that of a notebook. Imports of what is
+    installed are not followed, except in the packages of the given modules.
+    """
+    packages = {name.partition(".")[0] for name in modules}
+    waiting = list(modules)
+    found: dict[str, Path] = {}
+    while waiting:
+        name = waiting.pop()
+        module = sys.modules.get(name)
+        file = Path(getattr(module, "__file__", None) or "")
+        if file.suffix != ".py" or not file.is_file():
+            return None
+        found[name] = file
+        for imported in _imports(file, getattr(module, "__package__", None) or ""):
+            ours = imported == "handful" or imported.startswith("handful.")
+            other = sys.modules.get(imported)
+            if other is None or ours or imported in found:
+                continue
+            mine = imported.partition(".")[0] in packages and hasattr(other, "__file__")
+            if (mine and other.__file__ is not None) or not is_installed(other):
+                waiting.append(imported)
+    return [found[name] for name in sorted(found)]
+
+
+def _imports(file: Path, package: str) -> Iterator[str]:
+    """Yield the modules that a file may import, by their full names."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            start = ".".join(above) if node.level else ""
+            whole = ".".join(part for part in (start, node.module) if part)
+            yield whole
+            for alias in node.names:
+                yield f"{whole}.{alias.name}"
+
+
+def is_installed(module: ModuleType) -> bool:
+    """Whether a module is part of Python or of an installed package, or has no source."""
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return True
+    return any(Path(file).is_relative_to(folder) for folder in _installed_folders())
+
+
+@cache
+def _installed_folders() -> frozenset[str]:
+    """The folders of the standard library and of installed packages."""
+    paths = get_paths()
+    return frozenset(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def _imported(package: str, names: str, module: str) -> list[Path]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from handful import __version__
 from handful.errors import SettingError, WriteError, shortened
 from handful.simulation import Cell, Result, read_parquet, run_cell
+from handful.simulation.execution import compiling_message
 from handful.simulation.sources import source_digest
 from handful.studies.results import Results
 from handful.studies.timing import TimeLeft, ordered, work
@@ -110,7 +111,7 @@ class Store:
             report(before + pulls * share, what)
 
         def compiling() -> None:
-            report(before, f"compiling kernels, once: {planned.policy.name}")
+            report(before, f"{compiling_message(planned)}: {planned.policy.name}")
 
         result = run_cell(planned, n_jobs=n_jobs, progress=step, on_compile=compiling)
         return self.save(planned, result)

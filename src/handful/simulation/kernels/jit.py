@@ -13,8 +13,9 @@ Numba's cache has three traps, each of which can serve a wrong kernel without a 
   name of its own.
 - They also share one index file, which two processes overwrite. Ours has a folder for each kernel.
 
-`cache` guards against damaged files and full disks. A kernel of functions from outside this package
-is not cached, since we cannot see when they change.
+`cache` guards against damaged files and full disks. Functions from outside this package are known
+by their code and all that it names (`identity`), and are compiled under names of their own. What
+has no such identity, as in a notebook, is not cached.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from functools import _lru_cache_wrapper, cache
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -38,14 +39,26 @@ from numba.extending import overload
 from handful.core import rng, state
 from handful.errors import MemoryFullError
 from handful.simulation.kernels.cache import cache_in
-from handful.simulation.sources import source_digest
+from handful.simulation.kernels.identity import identity_of, is_ours
+from handful.simulation.sources import is_installed, source_digest
 
-__all__ = ["CompileError", "cache_folder", "family", "is_cold", "kernel", "named", "use"]
+__all__ = [
+    "CompileError",
+    "cache_folder",
+    "family",
+    "is_cached",
+    "is_cold",
+    "kernel",
+    "named",
+    "use",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OWN = "own"
 _counter = count()
+_frozen: dict[FunctionType, str | None] = {}
+"""The identities of a user's functions when kernels first could call them."""
 _used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, state.grow}
 """Plain functions that kernels can call. The first ones mean something else there, see below."""
 _CHECKED = {state.admit}
@@ -94,23 +107,36 @@ def _options(function: Any, tabulated: bool) -> dict[str, Any]:
     return options
 
 
-def is_ours(function: Any) -> bool:
-    """Whether a function is part of this package."""
-    return bool(function.__module__.startswith("handful."))
-
-
 def use(function: F, tabulated: bool = False) -> F:
-    """Let kernels call this plain function, and those that it calls by name; it stays plain."""
+    """Let kernels call this plain function, and those that it names; it stays plain."""
     if function not in _used:
-        _used.add(function)
-        plain = _without_memo(function)
-        overload(function, strict=False, jit_options=_options(plain, tabulated))(
-            lambda *arguments: plain
-        )
-        if isinstance(plain, FunctionType):
-            for called in _called_by(plain):
-                use(called, tabulated)
+        _register(function, _distinct(_without_memo(function)), tabulated)
     return function
+
+
+def _register(function: Any, plain: Any, tabulated: bool) -> None:
+    """Let kernels call a function, which they compile from `plain`, and those that it names."""
+    _used.add(function)
+    options = _options(_without_memo(function), tabulated)
+    overload(function, strict=False, jit_options=options)(lambda *arguments: plain)
+    if isinstance(plain, FunctionType):
+        for called in _called_by(plain):
+            use(called, tabulated)
+
+
+def _distinct(function: Any) -> Any:
+    """Return a function of a user's under a name that tells it from all others, for the linker."""
+    if all(is_ours(part) for part in _made_of(function)):
+        return function
+    identity = identity_of([function])
+    _frozen[function] = identity
+    code, closure = function.__code__, function.__closure__
+    name = f"{function.__name__}_{identity or f'own{next(_counter)}'}"
+    twin = FunctionType(code, function.__globals__, name, function.__defaults__, closure)
+    twin.__kwdefaults__ = function.__kwdefaults__
+    twin.__module__ = function.__module__
+    twin.__qualname__ = name
+    return twin
 
 
 def _without_memo(function: Any) -> Any:
@@ -119,11 +145,19 @@ def _without_memo(function: Any) -> Any:
 
 
 def _called_by(function: FunctionType) -> Iterator[Callable[..., Any]]:
-    """The plain functions that a function names, as globals or of the function that made it."""
-    for name in function.__code__.co_names:
-        called: Any = function.__globals__.get(name)
-        if isinstance(_without_memo(called), FunctionType):
-            yield called
+    """The plain functions that a function names: globals, of modules, of what made it."""
+    names = function.__code__.co_names
+    spaces = [function.__globals__]
+    modules: set[ModuleType] = set()
+    for space in spaces:
+        # Names of attributes stand among the names, without their owner.
+        for value in [space[name] for name in names if name in space]:
+            if isinstance(_without_memo(value), FunctionType):
+                yield value
+            elif isinstance(value, ModuleType) and not is_installed(value):
+                if value not in modules:
+                    modules.add(value)
+                    spaces.append(vars(value))
     for cell in function.__closure__ or ():
         if isinstance(_without_memo(cell.cell_contents), FunctionType):
             yield cell.cell_contents
@@ -141,19 +175,46 @@ def _made_of(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
 def family(kind: str, name: str, *parts: Callable[..., Any] | bool) -> str:
     """A name for all functions of a kernel that is made from `parts`, like no other kernel's."""
     functions = [inner for part in parts if callable(part) for inner in _made_of(part)]
-    if not all(is_ours(function) for function in functions):
-        return f"{_OWN}{next(_counter)}_{kind}"
     names = [f"{function.__module__}.{function.__qualname__}" for function in functions]
     sources = source_digest(*sorted({function.__module__ for function in functions}))
+    own = [function for function in functions if not is_ours(function)]
+    if own:
+        identity = identity_of(functions)
+        if identity is None or _has_changed(own):
+            return f"{_OWN}{next(_counter)}_{kind}"
+        names.append(identity)
     made_of = " ".join([sources, *names, *(str(part) for part in parts if not callable(part))])
     plain = re.sub(r"\W", "_", name)
-    return f"{kind}_{plain}_{blake2b(made_of.encode(), digest_size=4).hexdigest()}"
+    return f"{kind}_{plain}_{blake2b(made_of.encode(), digest_size=8).hexdigest()}"
+
+
+def _has_changed(functions: list[Any]) -> bool:
+    """Whether a function is no longer what it was when kernels first could call it.
+
+    Numba may have compiled it then: a kernel made now would be of old parts.
+    """
+    waiting = [function for function in functions if isinstance(function, FunctionType)]
+    met = set(waiting)
+    for function in waiting:
+        if function in _frozen and _frozen[function] != identity_of([function]):
+            return True
+        called = {_without_memo(each) for each in _called_by(function)} - met
+        met |= called
+        waiting += [each for each in called if not is_ours(each)]
+    return False
+
+
+def is_cached(compiled: Callable[..., Any]) -> bool:
+    """Whether other processes can load a kernel once it is compiled."""
+    dispatcher: Any = compiled
+    return not dispatcher.py_func.__name__.startswith(f"kernel_{_OWN}")
 
 
 def named(function: F, role: str, kin: str) -> F:
     """Give a function that a factory made a name of its own, for the linker."""
     function.__name__ = function.__qualname__ = f"{role}_{kin}"
-    return use(function)
+    _register(function, function, tabulated=False)
+    return function
 
 
 def kernel(function: F, kin: str) -> F:

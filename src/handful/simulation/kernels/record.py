@@ -23,6 +23,7 @@ import numpy as np
 from handful.core import binomial, rng
 from handful.core.state import fields
 from handful.policies.base import Policy
+from handful.policies.definition import parameters_with
 from handful.simulation.kernels.arrays import Ints, Words
 from handful.simulation.kernels.block import Memory, empty_memory, entry
 from handful.simulation.kernels.exact import plus, plus_all, times
@@ -95,7 +96,8 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
     calm = use(policy.calm or restless)
     absorb = use(policy.absorb or unmoved)
     kind = f"record_{build.tag}"
-    parts = (start, propose, observe, clairvoyant, calm, absorb)
+    p = policy.Parameters or parameters_with(tuple(policy.settings))
+    parts = (start, propose, observe, clairvoyant, calm, absorb, p)
     # Functions that a factory made do not show what they were made of: whose they are must count.
     owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
     kin = family(kind, policy.name, *parts, *owner)
