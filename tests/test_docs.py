@@ -103,3 +103,12 @@ def test_the_commands_that_reproduce_the_paper_are_understood() -> None:
         assert words[:2] in (["make", "paper"], ["handful", "paper"])
         if words[0] == "handful":
             command.make_context("paper", words[2:])
+
+
+def test_every_picture_is_shown_on_a_page() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    unshown = [
+        path.name for path in ROOT.glob("docs/images/*.png") if f"images/{path.name})" not in text
+    ]
+    assert not unshown
