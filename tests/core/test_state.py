@@ -59,8 +59,6 @@ class Derived(Base):
     weights: Floats
     marks: Ints
     tallies: Counts
-    free: str
-    """Not annotated as a field: not saved."""
 
 
 def filled(record: type[State], slots: int, seed: int = 0) -> Any:
