@@ -268,8 +268,8 @@ def test_progress_ends_at_all_pulls() -> None:
 
 def test_an_error_in_a_worker_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: Any) -> None:
-        raise ZeroDivisionError("in a worker")
+        raise NotImplementedError("in a worker")
 
     monkeypatch.setattr(phased, "phased_kernel", lambda *made_of: broken)
-    with pytest.raises(ZeroDivisionError, match="in a worker"):
+    with pytest.raises(NotImplementedError, match="in a worker"):
         compiled.simulate_runs(plan.cell("ucb-m", "linear:10", 2, 100, runs=4), [100], 2)
