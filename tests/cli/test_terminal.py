@@ -39,7 +39,10 @@ def on_terminal(*words: str) -> str:
     [
         ["run", "-p", "ucb-m", "-m", "2", "-i", WORLD, "-T", "2000", "-r", "3", "--engine",
          "python"],
-        ["advise", "-k", "100", "-m", "2", "-i", WORLD, "-T", "500", "-r", "2"],
+        pytest.param(
+            ["advise", "-k", "100", "-m", "2", "-i", WORLD, "-T", "500", "-r", "2"],
+            marks=pytest.mark.long,  # compiles the kernels of all candidates
+        ),
     ],
     ids=["run", "advise"],
 )  # fmt: skip

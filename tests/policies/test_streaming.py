@@ -239,10 +239,10 @@ def test_in_the_end_they_pull_the_arm_that_they_recommend(name: str) -> None:
     assert policy.recommend() == 2
 
 
-def test_a_state_that_would_put_the_next_arm_in_the_stored_ones_place_is_refused() -> None:
+def test_a_state_that_would_put_the_next_arm_in_the_kings_place_is_refused() -> None:
     policy = handful.policy("game-of-coins", arms=9, horizon=1000, seed=1)
     policy.update(policy.select(), 1.0)
     state: Any = policy._state
     state.hand, state.up_next = state.best, 1
-    with pytest.raises(StateError, match="in the place of the stored one"):
+    with pytest.raises(StateError, match="in the king's place"):
         handful.from_bytes(policy.to_bytes(), arms=9)

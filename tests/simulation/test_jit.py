@@ -293,7 +293,7 @@ def run_own(folder: Path, **variables: str) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize("by_name", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_kernel_of_a_user_s_is_cached_until_anything_it_reads_changes(
     by_name: bool, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from handful.rules import Moment, Rule
 from handful.simulation import compiled, plan
 from tests.simulation.agree import assert_engines_agree
 
+LONG = pytest.mark.long
 LATE = 400
 ENGINES = ("python", "compiled", "skip")
 
@@ -113,7 +114,17 @@ MISTAKES: list[tuple[Callable[..., int], type[HandfulError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "error", "said"), MISTAKES, ids=_names)
+@pytest.mark.parametrize(
+    ("function", "error", "said"),
+    [
+        # Each is compiled in two engines: the others are in `make test-long`.
+        mistake
+        if mistake[0] in (free_slot, one_too_many, arm_beyond, writes_beyond)
+        else pytest.param(*mistake, marks=[LONG])
+        for mistake in MISTAKES
+    ],
+    ids=_names,
+)
 def test_a_wrong_policy_ends_with_the_same_error_in_every_engine(
     function: Callable[..., int], error: type[HandfulError], said: str
 ) -> None:
@@ -211,8 +222,18 @@ NUMBERLESS = [
 ]
 
 
-@pytest.mark.parametrize("rule", NUMBERLESS, ids=lambda rule: rule.name)
-@pytest.mark.parametrize("memory", [2, 3, 9])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        rule if rule.name in ("nan later", "width nan") else pytest.param(rule, marks=[LONG])
+        for rule in NUMBERLESS
+    ],
+    ids=lambda rule: rule.name,
+)
+@pytest.mark.parametrize(
+    "memory",
+    [2, pytest.param(3, marks=[LONG]), pytest.param(9, marks=[LONG])],
+)
 def test_a_score_that_is_nan_is_refused_in_every_engine(rule: Rule, memory: int) -> None:
     policy = policy_with(rule)
     messages = set()
@@ -238,7 +259,14 @@ def test_a_score_that_is_nan_is_refused_in_every_engine(rule: Rule, memory: int)
     ],
     ids=lambda rule: rule.name,
 )
-@pytest.mark.parametrize("world", ["linear:9", "linear:40", "linear:400"])
+@pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param("linear:9", marks=[LONG]),
+        "linear:40",
+        pytest.param("linear:400", marks=[LONG]),
+    ],
+)
 def test_a_score_that_is_nan_is_refused_where_few_arms_are_looked_at(
     rule: Rule, world: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,7 +324,7 @@ def growth_infinite(t: int, eta: float) -> float:
 @pytest.mark.parametrize(
     "rule",
     [
-        Rule("all infinite", all_infinite),
+        pytest.param(Rule("all infinite", all_infinite), marks=[LONG]),
         Rule("some infinite", some_infinite),
         Rule("infinite growth", growth=growth_infinite, width=root_width),
     ],

@@ -141,8 +141,6 @@ def check_stream(state: Stream, p: Any) -> None:
     """Refuse a stored arm that is not in memory, and passes that are neither over nor not."""
     check_best(state, p)
     refuse_unless_flag(state.over)
-    if state.up_next and state.hand == state.best:
-        raise StateError("the saved policy would put the next arm in the place of the stored one")
 
 
 class StreamPolicy(BestPolicy):
@@ -357,8 +355,10 @@ class GameOfCoins(OnePass):
 
     @staticmethod
     def check(state: Game, p: WithHorizon) -> None:
-        """Refuse a level that no budget pays for."""
+        """Refuse a level that no budget pays for, and a king that would lose its place."""
         check_stream(state, p)
+        if state.up_next and state.hand == state.best:
+            raise StateError("the saved policy would put the next arm in the king's place")
         refuse_unless_counted(state, state.tosses)
         most = fair_share(p.horizon, p.K) * state.tried
         if not (0 <= state.level <= 64 and 0.0 <= state.budget <= most):
