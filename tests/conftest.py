@@ -37,11 +37,19 @@ pytest.MonkeyPatch().setattr(Dispatcher, "compile", _guarded_compile)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the listed tests, and move those that compile kernels to the end."""
+    """Mark the listed tests, and move those that compile kernels to the end.
+
+    Of these, groups that one worker runs come first, so that it does not run alone at the end.
+    """
     for item in items:
         for name in markers(item.nodeid):
             item.add_marker(name)
-    items.sort(key=lambda item: item.get_closest_marker(COMPILES) is not None)
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker(COMPILES) is not None,
+            item.get_closest_marker("xdist_group") is None,
+        )
+    )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""Which tests `make test-fast` leaves out, and why.
+"""Which tests `make test-fast` leaves out, which `make test` leaves to `make test-long`, and why.
 
 A line is the beginning of a test's id as pytest prints it: a folder, a file or a test. A test that
 runs a compiled kernel without being listed fails (`conftest.py`); the other lists are by hand.
@@ -9,6 +9,7 @@ from __future__ import annotations
 COMPILES = "compiles"
 BROWSER = "browser"
 SLOW = "slow"
+LONG = "long"
 
 LISTED: dict[str, tuple[str, ...]] = {
     # Runs a compiled kernel, in this process or in another one.
@@ -47,8 +48,36 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_readme.py::test_its_python",
     ),
     BROWSER: ("tests/studies/paper/test_report.py",),
+    # Compiles one more kernel for what a sister test checks with another rule or policy.
+    LONG: (
+        "tests/simulation/test_engines.py::test_beyond_the_tables_no_bit_changes[2-linear:9+uniform",
+        "tests/simulation/test_mistakes.py::test_a_score_that_is_nan_is_refused_where_few_arms_are_"
+        "looked_at[linear:40-growth",
+        "tests/simulation/test_mistakes.py::test_a_score_that_is_nan_is_refused_where_few_arms_are_"
+        "looked_at[linear:40-nan",
+        "tests/simulation/test_monotone.py::test_the_choices_are_those_of_a_look_at_every_arm[klucb",
+        "tests/simulation/test_monotone.py::test_the_choices_are_those_of_a_look_at_every_arm[moss",
+        "tests/simulation/test_own_rules.py::test_ones_own_rule_runs_in_both_engines_to_the_same_"
+        "bits[linear:8+beta",
+        "tests/simulation/test_simulate.py::test_kernels_compiled_in_two_processes",
+        "tests/simulation/test_skipping.py::test_a_wrong_bound_would_be_seen[imed",
+        "tests/simulation/test_skipping.py::test_rewards_from_the_urn_have_the_same_distribution[i",
+        "tests/simulation/test_skipping.py::test_small_settings[kl-ucbpp",
+        "tests/simulation/test_skipping.py::test_small_settings[moss-anytime",
+        "tests/simulation/test_skipping.py::test_small_settings[pekoz",
+        "tests/simulation/test_skipping.py::test_small_settings[qmoss",
+        "tests/simulation/test_skipping.py::test_small_settings[robbins",
+        "tests/simulation/test_skipping.py::test_small_settings[single-pass",
+        "tests/simulation/test_skipping.py::test_small_settings[ucb-v",
+    ),
     # Takes seconds in plain Python.
     SLOW: (
+        "tests/core/test_reservoir.py::test_a_million",
+        "tests/core/test_tickets.py::test_100_000",
+        "tests/instances/test_additions.py",
+        "tests/policies/test_calm.py",
+        "tests/policies/test_streaming.py::test_they_make_the_choices",
+        "tests/test_packaging.py::test_the_tests_of_the_sdist",
         "tests/core/test_shuffle.py::test_all_orders",
         "tests/core/test_shuffle.py::test_any_number",
         "tests/core/test_shuffle.py::test_too_few_rounds",
