@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from handful.policies.schedule import (
-    ENDLESS,
+    FOREVER,
     SubPhase,
     challenger,
     pulls_before,
@@ -121,7 +121,7 @@ def test_pulls_before_is_the_sum_of_all_earlier_budgets(
 @pytest.mark.parametrize(("K", "M"), [(1, 2), (2, 2), (3, 3), (3, 10), (50, 50)])
 def test_arms_that_all_fit_stay_for_ever(K: int, M: int) -> None:
     now = next(schedule(K, M))
-    assert now == SubPhase(w=1, j=1, b=ENDLESS, lo=0, hi=K - 1)
+    assert now == SubPhase(w=1, j=1, b=FOREVER, lo=0, hi=K - 1)
     assert sub_phases(K, M) == 1
     assert pulls_before(K, M, 1, 1) == 0
 

@@ -30,7 +30,8 @@ from typing import ClassVar, NamedTuple
 
 from handful.core.state import Float, Int, Slot, credit
 from handful.errors import StateError
-from handful.policies.hand import FOREVER, HandPolicy, HandState, bring_up, check_hand
+from handful.policies.hand import HandPolicy, HandState, bring_up, check_hand
+from handful.policies.schedule import FOREVER
 from handful.policies.settings import Setting, whole_setting
 
 

@@ -21,9 +21,6 @@ from handful.policies.base import Policy
 from handful.policies.settings import PLANNED, Setting
 from handful.rules.base import trial
 
-FOREVER = 2**62
-"""A number of pulls that no run reaches, for `calm`."""
-
 
 class HandState(State):
     """The record of a policy with one arm in hand."""

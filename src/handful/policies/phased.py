@@ -19,7 +19,7 @@ from handful.core.state import Int, Small, State, admit, most_pulled
 from handful.errors import RuleError, SettingError, StateError
 from handful.policies.base import Policy
 from handful.policies.schedule import (
-    ENDLESS,
+    FOREVER,
     budget,
     challenger,
     first_horizon,
@@ -164,7 +164,7 @@ def functions_of(rule: Rule) -> tuple[Propose, Observe]:
         if state.done >= b:
             advance(state, p.K, p.M, state.key)
             b = p.b1 << (state.phase - 1)
-        if b == ENDLESS:
+        if b == FOREVER:
             # A policy that is not given the horizon takes the number of pulls so far in its place.
             b = max(1, state.done) if math.isnan(p.horizon) else int(p.horizon)
         return choose(state, state.done, b, p.eta)
@@ -190,7 +190,7 @@ def pooled_functions_of(rule: Rule) -> tuple[Propose, Observe]:
         if state.done >= b:
             advance(state, K, p.M, round_key(state.key, state.round))
             b = budget(K, p.M, state.phase)
-        if b == ENDLESS:
+        if b == FOREVER:
             b = round_pulls(p.B, state.round)
         return choose(state, state.done, b, p.eta)
 
@@ -264,7 +264,7 @@ class PhasedPolicy(Policy):
 def place_in(state: Any, K: int, M: int) -> str:
     """Return the place in Algorithm 1 on K arms, in a few words."""
     b = budget(K, M, state.phase)
-    if b == ENDLESS:
+    if b == FOREVER:
         return "all arms in memory"
     where = f"phase {state.phase}, sub-phase {state.sub_phase} of {sub_phases(K, M)}"
     return f"{where}, reward {state.done} of {b}"

@@ -45,13 +45,13 @@ from handful.core.state import Float, Int, Slot, Small
 from handful.errors import StateError
 from handful.policies.base import Policy
 from handful.policies.hand import (
-    FOREVER,
     HandState,
     RetainingPolicy,
     check_filled,
     check_hand,
     refuse_unless_flag,
 )
+from handful.policies.schedule import FOREVER
 from handful.policies.unbounded import IMEDPolicy
 
 AHEAD = 1e-9

@@ -31,7 +31,6 @@ from typing import Any, ClassVar, NamedTuple
 from handful.core.state import Int, Small
 from handful.policies.definition import Parameters
 from handful.policies.hand import (
-    FOREVER,
     BestPolicy,
     BestState,
     HandPolicy,
@@ -44,6 +43,7 @@ from handful.policies.hand import (
     refuse_unless_flag,
     toss,
 )
+from handful.policies.schedule import FOREVER
 from handful.policies.settings import Setting, whole_setting
 
 HERSCHKORN = (

@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 from handful.core.rng import GOLDEN, MASK, as_word, mix
 
-ENDLESS = 2**62
-"""The budget of the only sub-phase when all arms fit in memory."""
+FOREVER = 2**62
+"""A number of pulls that no run reaches: the only sub-phase if all arms fit in memory."""
 
 
 class SubPhase(NamedTuple):
@@ -56,7 +56,7 @@ def schedule(K: int, M: int, w: int = 1, j: int = 1) -> Iterator[SubPhase]:
 
 def budget(K: int, M: int, w: int) -> int:
     """Return b_w, the pulls of a sub-phase of phase w."""
-    return ENDLESS if M >= K else M * (M + 2) << (w - 1)
+    return FOREVER if M >= K else M * (M + 2) << (w - 1)
 
 
 def first_rank(M: int, j: int) -> int:
@@ -105,15 +105,15 @@ def rounds(K: int, B: float, alpha: float, r: int = 1) -> Iterator[Round]:
     """
     while True:
         if B == 0.0:
-            yield Round(1, ENDLESS, K)
+            yield Round(1, FOREVER, K)
         else:
             yield Round(r, round_pulls(B, r), pool(B, alpha, r))
         r += 1
 
 
 def round_pulls(B: float, r: int) -> int:
-    """Return t_r, the pulls of round r, at most `ENDLESS`."""
-    return int(min(B * 2.0**r, float(ENDLESS)))
+    """Return t_r, the pulls of round r, at most `FOREVER`."""
+    return int(min(B * 2.0**r, float(FOREVER)))
 
 
 def pool(B: float, alpha: float, r: int) -> int:
@@ -122,7 +122,7 @@ def pool(B: float, alpha: float, r: int) -> int:
     The pool only grows: round r works on the arms 0 .. n_r - 1 of the reservoir, which it can name
     by index.
     """
-    return math.ceil(min(math.pow(B * 2.0**r, alpha), float(ENDLESS)))
+    return math.ceil(min(math.pow(B * 2.0**r, alpha), float(FOREVER)))
 
 
 def first_horizon(M: int, alpha: float) -> float:

@@ -40,7 +40,6 @@ from typing import Any, ClassVar, NamedTuple
 from handful.core.state import Float, Int, Small, credit
 from handful.errors import StateError
 from handful.policies.hand import (
-    FOREVER,
     BestPolicy,
     BestState,
     HandState,
@@ -51,6 +50,7 @@ from handful.policies.hand import (
     refuse_unless_counted,
     refuse_unless_flag,
 )
+from handful.policies.schedule import FOREVER
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
 PASSES = whole_setting(3.0, "passes over the arms", "B")

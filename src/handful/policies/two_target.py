@@ -19,7 +19,8 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
-from handful.policies.hand import FOREVER, HandPolicy, HandState, toss
+from handful.policies.hand import HandPolicy, HandState, toss
+from handful.policies.schedule import FOREVER
 from handful.policies.settings import PLANNED, Setting, whole_setting
 
 

@@ -138,8 +138,8 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
                     memory.n[lane] = 0
                     memory.s[lane] = 0.0
                 b = now.b
-                if b == phases.ENDLESS:
-                    b = lap.pulls if lap.pulls < phases.ENDLESS else horizon
+                if b == phases.FOREVER:
+                    b = lap.pulls if lap.pulls < phases.FOREVER else horizon
                 began = t
                 scratch.numbers[M_NOW] = m
                 scratch.numbers[LANE] = 0.0
