@@ -13,24 +13,27 @@ PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
 FAST := not long and not compiles and not browser and not slow
 SOURCES := src tests benchmarks stubs
 
-.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-workflows paper figures bench bench-online dist \
+.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures bench bench-online dist \
 	browser hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
 	  | while IFS='|' read -r name text; do printf '%-20s %s\n' "$$name" "$$text"; done
 
-$(VENV)/.sim: pyproject.toml constraints.txt
-	@echo "setting up $(VENV) ..."
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.sim: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "setting up $(VENV) ..."
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[all]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.sim
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "setting up $(VENV) for development ..."
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[all,dev]'
-	@touch $@
+	@touch $@ $(VENV)/.sim
 
 paper: $(VENV)/.sim ## reproduce the paper into report/index.html; RUNS=2 for a quick look
 	@$(BIN)/handful paper $(if $(RUNS),--runs $(RUNS)) --out report
@@ -40,10 +43,15 @@ paper: $(VENV)/.sim ## reproduce the paper into report/index.html; RUNS=2 for a 
 figures: $(VENV)/.sim ## the pictures of README.md and docs/, by the present code: docs/images/
 	@$(BIN)/python -m handful.cli.figures
 
-lint: $(VENV)/.dev lint-workflows ## style, types, import contracts, workflow files
+lint: $(VENV)/.dev ## style, types, import contracts, workflow files
+	@$(MAKE) --no-print-directory -j2 lint-types lint-style lint-workflows
+
+lint-types: $(VENV)/.dev
+	$(BIN)/mypy
+
+lint-style: $(VENV)/.dev
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 lint-workflows: $(VENV)/.dev ## the files under .github by their schemas, and by zizmor
