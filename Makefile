@@ -4,7 +4,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are first imported: most of what is installed never is.
+PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 LOWEST := .venv-lowest
 RUNS ?=
 WORKERS ?= 2
@@ -46,10 +47,10 @@ figures: $(VENV)/.sim ## the pictures of README.md and docs/, by the present cod
 lint: $(VENV)/.dev ## style, types, import contracts, workflow files
 	@$(MAKE) --no-print-directory -j2 lint-types lint-style lint-workflows
 
-lint-types: $(VENV)/.dev
+lint-types: $(VENV)/.dev ## types alone
 	$(BIN)/mypy
 
-lint-style: $(VENV)/.dev
+lint-style: $(VENV)/.dev ## style and import contracts alone
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/lint-imports

@@ -74,18 +74,14 @@ def test_numbers_do_not_depend_on_workers_or_on_the_rest_of_the_grid() -> None:
     assert alone[0]["regret_per_run"] == one[3]["regret_per_run"]
 
 
-ONE_OF_EACH_FAMILY = {
-    "race", "ucb-m", "qts-m", "moss-m", "klucb-m", "imed", "qrm2", "ucb-air", "herschkorn",
-    "sqrt-run", "sqrt-log-tabulated", "constant-space", "cover", "pekoz-a", "two-target", "mbse",
-    "game-of-coins", "random",
-}  # fmt: skip
+ONE_OF_EACH_KIND = {"race", "ucb-m", "qts-m", "imed"}
 """Policies whose kernels are compiled here; all others are in `make test-long`."""
 
 
 @pytest.mark.parametrize(
     "policy",
     [
-        pytest.param(name, marks=[] if name in ONE_OF_EACH_FAMILY else [pytest.mark.long])
+        pytest.param(name, marks=[] if name in ONE_OF_EACH_KIND else [pytest.mark.long])
         for name in POLICIES
     ],
 )

@@ -32,7 +32,7 @@ def test_a_random_headline_loses_the_mean_gap_a_view() -> None:
 
 def test_the_picture_labels_each_line_with_what_was_lost() -> None:
     race, thompson = (
-        run_cell(replace(cell, horizon=500, runs=3), engine="python") for cell in headline.cells(0)
+        run_cell(replace(cell, horizon=60, runs=3), engine="python") for cell in headline.cells(0)
     )
     made = headline.draw(race, thompson)
     texts = [text.get_text() for text in made.axes[0].texts]
