@@ -51,23 +51,30 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel for what a sister test checks with another rule or policy.
     LONG: (
         "tests/simulation/test_engines.py::test_beyond_the_tables_no_bit_changes[2-linear:9+uniform",
-        "tests/simulation/test_mistakes.py::test_a_score_that_is_nan_is_refused_where_few_arms_are_"
-        "looked_at[linear:40-growth",
-        "tests/simulation/test_mistakes.py::test_a_score_that_is_nan_is_refused_where_few_arms_are_"
-        "looked_at[linear:40-nan",
+        "tests/simulation/test_engines.py::test_beyond_the_tables_no_bit_changes[4-",
+        "tests/policies/test_race.py::test_it_makes_the_choices_of_its_definition[3000-",
+        "tests/simulation/test_mistakes.py::test_a_score_that_is_nan_is_refused_in_every_engine[2-w",
+        "tests/simulation/test_mistakes.py::test_a_score_that_is_nan_is_refused_where_few_arms",
         "tests/simulation/test_monotone.py::test_the_choices_are_those_of_a_look_at_every_arm[klucb",
         "tests/simulation/test_monotone.py::test_the_choices_are_those_of_a_look_at_every_arm[moss",
+        "tests/simulation/test_monotone.py::test_the_choices_are_those_of_a_look_at_every_arm[ucbv",
         "tests/simulation/test_own_rules.py::test_ones_own_rule_runs_in_both_engines_to_the_same_"
         "bits[linear:8+beta",
+        "tests/simulation/test_own_rules.py::test_ones_own_rule_runs_in_both_engines_to_the_same_"
+        "bits[linear:8-3",
         "tests/simulation/test_simulate.py::test_kernels_compiled_in_two_processes",
         "tests/simulation/test_skipping.py::test_a_wrong_bound_would_be_seen[imed",
         "tests/simulation/test_skipping.py::test_rewards_from_the_urn_have_the_same_distribution[i",
         "tests/simulation/test_skipping.py::test_small_settings[kl-ucbpp",
         "tests/simulation/test_skipping.py::test_small_settings[moss-anytime",
         "tests/simulation/test_skipping.py::test_small_settings[pekoz",
+        "tests/simulation/test_skipping.py::test_small_settings[mbse",
+        "tests/simulation/test_skipping.py::test_small_settings[mpse",
         "tests/simulation/test_skipping.py::test_small_settings[qmoss",
+        "tests/simulation/test_skipping.py::test_small_settings[qucb",
         "tests/simulation/test_skipping.py::test_small_settings[robbins",
         "tests/simulation/test_skipping.py::test_small_settings[single-pass",
+        "tests/simulation/test_skipping.py::test_small_settings[two-target",
         "tests/simulation/test_skipping.py::test_small_settings[ucb-v",
     ),
     # Takes seconds in plain Python.

@@ -118,9 +118,7 @@ MISTAKES: list[tuple[Callable[..., int], type[HandfulError], str]] = [
     ("function", "error", "said"),
     [
         # Each is compiled in two engines: the others are in `make test-long`.
-        mistake
-        if mistake[0] in (free_slot, one_too_many, arm_beyond, writes_beyond)
-        else pytest.param(*mistake, marks=[LONG])
+        mistake if mistake[0] in (free_slot, one_too_many) else pytest.param(*mistake, marks=[LONG])
         for mistake in MISTAKES
     ],
     ids=_names,
@@ -224,10 +222,7 @@ NUMBERLESS = [
 
 @pytest.mark.parametrize(
     "rule",
-    [
-        rule if rule.name in ("nan later", "width nan") else pytest.param(rule, marks=[LONG])
-        for rule in NUMBERLESS
-    ],
+    [rule if rule.name == "nan later" else pytest.param(rule, marks=[LONG]) for rule in NUMBERLESS],
     ids=lambda rule: rule.name,
 )
 @pytest.mark.parametrize(
