@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from handful.core.rng import Generator, uniform
@@ -43,8 +42,6 @@ class Moment(NamedTuple):
     """The policy's generator, for rules that draw: `handful.core.rng.uniform(now.rng)`."""
 
 
-WIDTHS = 2048
-"""How many widths of a rule are remembered online."""
 F = TypeVar("F", bound=Callable[..., Any])
 Score: TypeAlias = Callable[[int, float, Moment], float]
 Growth: TypeAlias = Callable[[int, float], float]
@@ -155,9 +152,6 @@ def _bonus_chooser(rule: Rule) -> Choose:
     growth, width = rule.growth, rule.width
     assert growth is not None
     assert width is not None
-    if rule.budget_in_width:
-        # From one pull to the next all arms but one have the same width as before.
-        width = lru_cache(WIDTHS)(width)
 
     def choose(state: State, t: int, b: int, eta: float) -> int:
         m = state.held

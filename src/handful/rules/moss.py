@@ -9,6 +9,7 @@ horizon in the formula is the sub-phase's budget b, the number of arms is m, the
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from handful.rules.base import Rule
 
@@ -18,6 +19,8 @@ def growth(t: int, eta: float) -> float:
     return 1.0
 
 
+# Online: from one pull to the next, the widths of all arms but one are the same.
+@lru_cache(maxsize=2048)
 def width(n: int, b: int, m: int) -> float:
     """Return sqrt(max(ln(b / (m n)), 0) / n)."""
     share = b / (m * n)

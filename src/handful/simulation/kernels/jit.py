@@ -51,6 +51,7 @@ __all__ = [
     "kernel",
     "named",
     "use",
+    "without_memo",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -110,14 +111,14 @@ def _options(function: Any, tabulated: bool) -> dict[str, Any]:
 def use(function: F, tabulated: bool = False) -> F:
     """Let kernels call this plain function, and those that it names; it stays plain."""
     if function not in _used:
-        _register(function, _distinct(_without_memo(function)), tabulated)
+        _register(function, _distinct(without_memo(function)), tabulated)
     return function
 
 
 def _register(function: Any, plain: Any, tabulated: bool) -> None:
     """Let kernels call a function, which they compile from `plain`, and those that it names."""
     _used.add(function)
-    options = _options(_without_memo(function), tabulated)
+    options = _options(without_memo(function), tabulated)
     overload(function, strict=False, jit_options=options)(lambda *arguments: plain)
     if isinstance(plain, FunctionType):
         for called in _called_by(plain):
@@ -139,7 +140,7 @@ def _distinct(function: Any) -> Any:
     return twin
 
 
-def _without_memo(function: Any) -> Any:
+def without_memo(function: Any) -> Any:
     """Return the function that a memo calls, which kernels compile; any other as it is."""
     return function.__wrapped__ if isinstance(function, _lru_cache_wrapper) else function
 
@@ -152,23 +153,23 @@ def _called_by(function: FunctionType) -> Iterator[Callable[..., Any]]:
     for space in spaces:
         # Names of attributes stand among the names, without their owner.
         for value in [space[name] for name in names if name in space]:
-            if isinstance(_without_memo(value), FunctionType):
+            if isinstance(without_memo(value), FunctionType):
                 yield value
             elif isinstance(value, ModuleType) and not is_installed(value):
                 if value not in modules:
                     modules.add(value)
                     spaces.append(vars(value))
     for cell in function.__closure__ or ():
-        if isinstance(_without_memo(cell.cell_contents), FunctionType):
+        if isinstance(without_memo(cell.cell_contents), FunctionType):
             yield cell.cell_contents
 
 
 def _made_of(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """A function, and those that it was made from by the function that made it."""
-    function = _without_memo(function)
+    function = without_memo(function)
     yield function
     for cell in getattr(function, "__closure__", None) or ():
-        if isinstance(_without_memo(cell.cell_contents), FunctionType):
+        if isinstance(without_memo(cell.cell_contents), FunctionType):
             yield from _made_of(cell.cell_contents)
 
 
@@ -198,7 +199,7 @@ def _has_changed(functions: list[Any]) -> bool:
     for function in waiting:
         if function in _frozen and _frozen[function] != identity_of([function]):
             return True
-        called = {_without_memo(each) for each in _called_by(function)} - met
+        called = {without_memo(each) for each in _called_by(function)} - met
         met |= called
         waiting += [each for each in called if not is_ours(each)]
     return False

@@ -30,7 +30,7 @@ from handful.simulation.kernels.block import (
     Scratch,
     Tables,
 )
-from handful.simulation.kernels.jit import named, use
+from handful.simulation.kernels.jit import named, use, without_memo
 from handful.simulation.kernels.lanes import best_slots
 from handful.simulation.kernels.lookup import play_whole
 from handful.simulation.kernels.world import Build, as_float, as_word, reward_of, tape_uniform
@@ -71,7 +71,8 @@ def factors(rule: Rule) -> tuple[Callable[..., float], Callable[..., float]]:
     """The growth and the width of a rule that has them, for kernels."""
     assert rule.growth is not None
     assert rule.width is not None
-    return use(rule.growth, tabulated=True), use(rule.width, tabulated=True)
+    growth, width = without_memo(rule.growth), without_memo(rule.width)
+    return use(growth, tabulated=True), use(width, tabulated=True)
 
 
 def of_bonus(rule: Rule, kin: str, build: Build) -> Segment:
