@@ -5,7 +5,7 @@
 headline.png     8 of 10,000 headlines in memory, or all of them
 fig1.png         the paper's Figure 1
 memory.png       which arms are in memory when, in one run of Race
-leaderboard.png  every policy beside IMED; only if `handful leaderboard --runs 100` has run
+leaderboard.png  every policy beside IMED; only if `handful leaderboard --runs 20` has run
 drift.png        what happens when means change
 
 Finished cells are cached and not run twice. bench.png is made by `handful bench`.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SEED = 0
-LEADERBOARD_RUNS = 100
+LEADERBOARD_RUNS = 20
 """Enough for a picture of means; the page with all its percentiles takes 1000."""
 RACE_SHOWN = ("race", "linear:20:0.05", 4, 100_000)
 """Policy, instance, memory and horizon of the run whose memory is shown."""
