@@ -70,7 +70,9 @@ browser: ## install Chromium by the system's package manager, if there is none
 	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	    $$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
-test: lint browser ## lint and all tests: what CI runs; WORKERS=4 for more cores
+test: ## lint and all tests: what CI runs; WORKERS=4 for more cores
+	@$(MAKE) --no-print-directory -j2 browser $(VENV)/.dev
+	@$(MAKE) --no-print-directory lint
 	$(PYTEST)
 
 test-fast: $(VENV)/.dev ## no browser, no compiling of kernels: under a minute on two idle cores

@@ -132,9 +132,9 @@ def test_it_says_what_it_is(name: str) -> None:
     assert cls.__doc__
 
 
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("distribution", ["", "+beta"])
 @pytest.mark.parametrize("tape", [True, False])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_engines_make_the_same_choices(name: str, distribution: str, tape: bool) -> None:
     cls = HANDS[name]
     worlds = ["I1", "I4"] if cls.endless or cls.any_arms else []
