@@ -42,6 +42,7 @@ from tests.helpers import refused
 
 RECORDS = sorted({cls.State for cls in handful.POLICIES.values()}, key=lambda cls: cls.__name__)
 every_record = pytest.mark.parametrize("record", RECORDS, ids=lambda cls: cls.__name__)
+FLIGHT_SLOT = struct.calcsize("<iii")
 N_ARMS = 1000
 
 
@@ -70,7 +71,9 @@ def filled(record: type[State], slots: int, seed: int = 0) -> Any:
         admit(state, slot, arm)
         state.pulls[slot] = rng.randrange(1, 100)
         state.sums[slot] = state.pulls[slot] * rng.random()
-        state.in_flight[slot] = rng.randrange(5)
+        state.in_flight[slot] = rng.randrange(1, 5)
+        state.recent[slot] = rng.randrange(state.in_flight[slot] + 1)
+        state.missing[slot] = rng.randrange(3)
         state.born[slot] = slot + 1
     for name, kind in fields(record).items():
         if name in fields(State):
@@ -82,8 +85,9 @@ def filled(record: type[State], slots: int, seed: int = 0) -> Any:
             else:
                 setattr(state, name, value)
     state.rewards = sum(state.pulls) + 7
-    state.clock = state.rewards + sum(state.in_flight) + 9
-    state.forgotten, state.refused = 3, 5
+    state.clock = state.rewards + sum(state.in_flight) + sum(state.missing) + 9
+    state.forgotten, state.refused, state.lost, state.answers = 3, 5, 6, 4
+    state.delay, state.turned, state.turned_before = 2.5, 8, 1
     state.settled, state.key = rng.getrandbits(64), rng.getrandbits(64)
     state.rng = [rng.getrandbits(64), rng.getrandbits(64) | 1]
     state.pending = slots - 1
@@ -158,25 +162,42 @@ def test_only_slots_in_use_are_packed() -> None:
     state = filled(Derived, 4)
     size = len(state.pack())
     state.held = state.pending = 2
-    assert len(state.pack()) == size - 2 * slot_size(Derived)
+    assert len(state.pack()) == size - 2 * (slot_size(Derived) + FLIGHT_SLOT)
     state.pending = 1
     twin = Derived.unpack(state.pack(), 4, N_ARMS)
     assert twin.arm == state.arm[:2]
 
 
-def test_the_bytes_are_the_scalars_then_the_slots() -> None:
+def test_the_bytes_are_the_scalars_then_the_slots_then_those_of_decisions_in_flight() -> None:
     state = filled(State, 2)
-    head = struct.pack(
-        "<qqiiQQQQii", state.clock, state.rewards, 3, 5, state.settled, state.key, *state.rng, 2, 1
-    )
-    rows = b"".join(
-        struct.pack("<qqdiq", *row)
-        for row in zip(state.arm, state.pulls, state.sums, state.in_flight, state.born, strict=True)
-    )
-    assert state.pack() == head + rows
+    head = struct.pack("<BqqQQQii", 1, state.clock, state.rewards, state.key, *state.rng, 2, 1)
+    columns = zip(state.arm, state.pulls, state.sums, state.born, strict=True)
+    rows = b"".join(struct.pack("<qqdq", *row) for row in columns)
+    flight = struct.pack("<Qiiiidqq", state.settled, 3, 5, 6, 4, 2.5, 8, 1)
+    counts = zip(state.in_flight, state.recent, state.missing, strict=True)
+    assert state.pack() == head + rows + flight + b"".join(struct.pack("<iii", *c) for c in counts)
+
+
+def test_without_decisions_in_flight_the_bytes_end_before_them() -> None:
+    state = filled(State, 2)
+    whole = state.pack()
+    for name, kind in fields(State).items():
+        if kind.of_flight:
+            setattr(state, name, [0, 0] if kind.per_slot else 0)
+    assert state.pack() == b"\0" + whole[1 : len(state.pack())]
+    assert len(whole) == len(state.pack()) + struct.calcsize("<Qiiiidqq") + 2 * FLIGHT_SLOT
+    assert values(State.unpack(state.pack(), 2, N_ARMS)) == values(state)
+    with refused(StateError, ValueError, "none"):
+        zeros = bytes(len(whole) - len(state.pack()))
+        State.unpack(b"\1" + state.pack()[1:] + zeros, 2, N_ARMS)
 
 
 # ... and the NumPy dtype.
+
+
+def part_of(row: Any, kind: Kind) -> Any:
+    """The part of a NumPy record that has a field of this kind."""
+    return row["flights" if kind.of_flight else "slots"] if kind.per_slot else row
 
 
 @every_record
@@ -185,18 +206,16 @@ def test_packed_bytes_are_those_of_a_numpy_record(record: type[State], slots: in
     state = filled(record, slots)
     row = np.zeros((), dtype=np.dtype(record.layout(slots)))
     for name, kind in fields(record).items():
-        (row["slots"] if kind.per_slot else row)[name] = getattr(state, name)
-    assert row.tobytes() == state.pack()
-    assert row.dtype.itemsize == len(state.pack())
+        part_of(row, kind)[name] = getattr(state, name)
+    assert b"\1" + row.tobytes() == state.pack()
 
 
 @every_record
 def test_a_numpy_record_read_from_packed_bytes_has_the_same_fields(record: type[State]) -> None:
     state = filled(record, 3)
-    row = np.frombuffer(state.pack(), dtype=np.dtype(record.layout(3)))[0]
+    row = np.frombuffer(state.pack()[1:], dtype=np.dtype(record.layout(3)))[0]
     for name, kind in fields(record).items():
-        found = (row["slots"] if kind.per_slot else row)[name].tolist()
-        assert found == getattr(state, name), name
+        assert part_of(row, kind)[name].tolist() == getattr(state, name), name
 
 
 def test_a_policy_s_own_bytes_end_with_its_record() -> None:
@@ -214,6 +233,16 @@ FORGED: list[tuple[str, Any]] = [
     ("rewards", 10**9),
     ("forgotten", -1),
     ("refused", -1),
+    ("lost", -1),
+    ("answers", -1),
+    ("delay", -1.0),
+    ("delay", math.nan),
+    ("delay", 1e9),
+    ("turned", -1),
+    ("turned", 0),
+    ("turned", 10**6),
+    ("turned_before", -1),
+    ("turned_before", 9),
     ("held", -1),
     ("pending", -2),
     ("pending", 3),
@@ -233,6 +262,10 @@ FORGED_SLOTS: list[tuple[str, Any]] = [
     ("sums", math.nan),
     ("in_flight", -1),
     ("in_flight", 10**6),
+    ("recent", -1),
+    ("recent", 5),
+    ("missing", -1),
+    ("missing", 10**6),
     ("born", 0),
     ("born", 10**6),
     ("weights", math.nan),
@@ -253,7 +286,7 @@ def test_a_forged_value_is_refused(name: str, value: Any) -> None:
 def _with_held(state: Any, held: int) -> bytes:
     state.held = 3
     data = bytearray(state.pack())
-    struct.pack_into("<i", data, struct.calcsize("<qqiiQQQQ"), held)
+    struct.pack_into("<i", data, struct.calcsize("<BqqQQQ"), held)
     return bytes(data)
 
 

@@ -18,7 +18,7 @@ from handful.errors import RewardError, SettingError
 from handful.testing import Ledger, Make
 from tests.helpers import refused
 
-CREDITED, FORGOTTEN, DUPLICATE, UNKNOWN = Receipt
+CREDITED, FORGOTTEN, DUPLICATE, UNKNOWN, EXPIRED, DROPPED = Receipt
 TRIED = ("race", "ucb-m", "k-failure", "random", "mbse", "ucb-air")
 some_policies = pytest.mark.parametrize("name", TRIED)
 

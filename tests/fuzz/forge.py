@@ -63,13 +63,20 @@ def saved(name: str, steps: int, rescaled: bool = False) -> Saved:
 def places_of(policy: Policy) -> Iterator[Place]:
     """Yield every field of a saved policy after its name: frame, settings, record."""
     offset = 6 + len(policy.name.encode())
-    layout = [("fingerprint", "Q"), ("arms", "Q"), ("memory", "I"), ("rescaled", "B")]
+    layout = [("fingerprint", "Q"), ("arms", "Q"), ("memory", "I"), ("flags", "B")]
     layout += [("lo", "d"), ("hi", "d")] if policy._rescale else []
     layout += [(f"setting {key}", "d") for key in policy._values]
-    kinds = fields(type(policy._state)).items()
-    layout += [(n, kind.code) for n, kind in kinds if not kind.per_slot for _ in range(kind.length)]
-    for slot in range(policy._state.held):
-        layout += [(f"{n}[{slot}]", kind.code) for n, kind in kinds if kind.per_slot]
+    layout += [("flies", "B")]
+    for of_flight in (False, True):
+        kinds = [
+            (n, kind)
+            for n, kind in fields(type(policy._state)).items()
+            if kind.of_flight is of_flight
+        ]
+        scalars = [(n, kind) for n, kind in kinds if not kind.per_slot]
+        layout += [(n, kind.code) for n, kind in scalars for _ in range(kind.length)]
+        for slot in range(policy._state.held):
+            layout += [(f"{n}[{slot}]", kind.code) for n, kind in kinds if kind.per_slot]
     for name, code in layout:
         yield Place(name, offset, code)
         offset += struct.calcsize(f"<{code}")

@@ -105,7 +105,9 @@ def test_settings_that_cannot_be_are_refused_when_restored(name: str) -> None:
     make, blob, places, _ = saved(name, 1, rescaled=True)
     at = {place.name: place for place in places}
     wrong = [
-        ("rescaled", 2),
+        ("flags", 8),
+        ("flags", 5),
+        ("flies", 2),
         ("memory", 0),
         ("lo", 5.0),
         ("hi", float("inf")),

@@ -56,12 +56,16 @@ def what_follows(policy: Policy, tickets: list[int]) -> dict[str, Any]:
 def layout_of(cls: type[Policy]) -> dict[str, str]:
     """Return the fields of a policy's record and its settings, in the order of saving.
 
-    A field is name:type, with the code of `struct`; * means one for each slot, ! a slot's number.
+    A field is name:type, with the code of `struct`; * means one for each slot, ! a slot's number,
+    ~ a field of decisions in flight.
     """
+    in_order = sorted(
+        fields(cls.State).items(), key=lambda field: (field[1].of_flight, field[1].per_slot)
+    )
     named = [
         f"{name}:{kind.length if kind.length > 1 else ''}{kind.code}"
-        f"{'*' * kind.per_slot}{'!' * kind.is_slot}"
-        for name, kind in fields(cls.State).items()
+        f"{'*' * kind.per_slot}{'!' * kind.is_slot}{'~' * kind.of_flight}"
+        for name, kind in in_order
     ]
     return {"fields": " ".join(named), "settings": " ".join(cls.settings)}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import random
 from collections.abc import Callable
+from struct import calcsize
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import handful
 from handful import FiniteArms
+from handful.core.state import fields
 from handful.policies import Policy
 from tests.helpers import drive, new
 
@@ -29,11 +31,16 @@ every_policy = pytest.mark.parametrize("name", sorted(CHECKED))
 
 
 def saved_size(policy: Policy) -> int:
-    """The bytes that `to_bytes` must take: envelope, frame, settings, the record's layout."""
+    """The bytes that `to_bytes` must take while no decision is in flight."""
     envelope = 4 + 1 + 1 + len(policy.name) + 4  # magic, version, length and text of the name, sum
     frame = 8 + 8 + 4 + 1  # fingerprint, number of arms, memory, whether rewards are rescaled
     settings = 8 * len(policy.settings) + (16 if policy._rescale else 0)
-    record = np.dtype(policy._state.layout(policy._state.held)).itemsize
+    flight = sum(
+        calcsize(f"<{kind.code}") * (policy._state.held if kind.per_slot else 1)
+        for kind in fields(type(policy._state)).values()
+        if kind.of_flight
+    )
+    record = 1 + np.dtype(policy._state.layout(policy._state.held)).itemsize - flight
     return envelope + frame + settings + record
 
 

@@ -42,15 +42,20 @@ def test_the_record_and_the_settings_of_a_policy_are_as_they_were(name: str) -> 
 def test_the_record_of_an_array_is_laid_out_alike(name: str) -> None:
     declared = PINNED[name]["fields"].split()
     dtype = np.dtype(handful.POLICIES[name].State.layout(3))
-    scalars = [field for field in declared if "*" not in field]
-    slots = [field for field in declared if "*" in field]
-    assert dtype.names == (*(field.split(":")[0] for field in scalars), "slots")
-    assert dtype["slots"].shape == (3,)
-    assert dtype["slots"].base.names == tuple(field.split(":")[0] for field in slots)
-    for field in (*scalars, *slots):
-        key, code = field.strip("*!").split(":")
-        own = dtype["slots"].base[key] if field in slots else dtype[key]
-        assert own.base == np.dtype(NUMPY[code[-1]])
-        assert own.itemsize == calcsize(f"<{code}")
-    formats = ["".join(f.strip("*!").split(":")[1] for f in part) for part in (scalars, slots)]
-    assert dtype.itemsize == calcsize(f"<{formats[0]}") + 3 * calcsize(f"<{formats[1]}")
+    size = 0
+    names: list[str] = []
+    for of_flight, nested in ((False, "slots"), (True, "flights")):
+        part = [field for field in declared if ("~" in field) is of_flight]
+        scalars = [field for field in part if "*" not in field]
+        slots = [field for field in part if "*" in field]
+        names += [*(field.split(":")[0] for field in scalars), nested]
+        assert dtype[nested].shape == (3,)
+        assert dtype[nested].base.names == tuple(field.split(":")[0] for field in slots)
+        for field in (*scalars, *slots):
+            key, code = field.strip("*!~").split(":")
+            own = dtype[nested].base[key] if field in slots else dtype[key]
+            assert own.base == np.dtype(NUMPY[code[-1]])
+            assert own.itemsize == calcsize(f"<{code}")
+            size += own.itemsize * (3 if field in slots else 1)
+    assert dtype.names == tuple(names)
+    assert dtype.itemsize == size

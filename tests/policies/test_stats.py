@@ -92,7 +92,7 @@ def test_the_text_of_a_policy_by_hand() -> None:
         "  arm in memory  pulls  mean         95%",
         "* 'red'              3     1  0.292 to 1",
         "  'green'            1     0  0 to 0.975",
-        "* recommended; 4 decisions, 4 rewards; all arms in memory; 26 words of state",
+        "* recommended; 4 decisions, 4 rewards; all arms in memory; 23 words of state",
     ]
 
 

@@ -14,7 +14,7 @@ from handful import Decision, Policy, Receipt, State
 from handful.core.rng import uniform
 from handful.core.state import Int, admit, most_pulled
 from handful.errors import ContractError, HandfulError
-from handful.policies.given import unit_reward
+from handful.policies.settings import unit_reward
 from handful.testing import Check, Make, all_checks, checks
 
 

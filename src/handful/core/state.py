@@ -3,7 +3,8 @@
 A subclass of `State` names its fields and their types. From that one declaration follow
 
     the plain object    that online use works on: numbers, and a list for each per-slot field
-    the bytes           `pack` and `unpack`: the fields in order, then the slots in use
+    the bytes           `pack` and `unpack`: the fields in order, then the slots in use; then, if
+                        the first byte is 1, the same for the fields of decisions in flight
     the NumPy dtype     `layout`, for arrays of records: `numpy.dtype(RaceState.layout(memory=8))`
 
 Policies are functions of such a record. Numba compiles the same functions for records of an array
@@ -20,7 +21,7 @@ Policies are functions of such a record. Numba compiles the same functions for r
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from struct import Struct
 from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
@@ -36,6 +37,7 @@ class Kind(NamedTuple):
     per_slot: bool = False
     length: int = 1
     is_slot: bool = False
+    of_flight: bool = False
 
 
 Int = Annotated[int, Kind("q", "<i8")]
@@ -58,6 +60,14 @@ Counts = Annotated[list[int], Kind("i", "<i4", per_slot=True)]
 """A 32-bit integer for each slot."""
 Floats = Annotated[list[float], Kind("d", "<f8", per_slot=True)]
 """A double for each slot."""
+
+# Fields of decisions in flight (`handful.core.flight`). A record in which all of them are 0, as in
+# one that `select` and `update` drive, is saved without them.
+FlightInt = Annotated[int, Kind("q", "<i8", of_flight=True)]
+FlightCount = Annotated[int, Kind("i", "<i4", of_flight=True)]
+FlightWord = Annotated[int, Kind("Q", "<u8", of_flight=True)]
+FlightFloat = Annotated[float, Kind("d", "<f8", of_flight=True)]
+FlightCounts = Annotated[list[int], Kind("i", "<i4", per_slot=True, of_flight=True)]
 
 FIELD_TYPES = "Int, Count, Small, Float, Slot, Ints, Counts, Floats"
 """The names of these types, for messages."""
@@ -90,12 +100,6 @@ class State(metaclass=_Slotted):
     """Decisions so far. The next decision is number `clock + 1`."""
     rewards: Int
     """Rewards credited so far."""
-    forgotten: Count
-    """Rewards that came after their arm had left memory."""
-    refused: Count
-    """Rewards with a ticket that was used before or never given."""
-    settled: Word
-    """Whether the ticket of each of the last 64 decisions was used: bit t mod 64 for decision t."""
     key: Word
     """The 64-bit key, derived from the seed; the arm order and the generator derive from it."""
     rng: Words
@@ -111,10 +115,32 @@ class State(metaclass=_Slotted):
     """Rewards credited to it since it entered memory."""
     sums: Floats
     """The sum of what was credited."""
-    in_flight: Counts
-    """Decisions of this stay whose ticket is open; the pending one has none."""
     born: Ints
     """The first decision that can belong to this stay; earlier tickets belong to earlier stays."""
+
+    settled: FlightWord
+    """Whether the ticket of each of the last 64 decisions was used: bit t mod 64 for decision t."""
+    forgotten: FlightCount
+    """Rewards that came after their arm had left memory."""
+    refused: FlightCount
+    """Rewards with a ticket that was used before or never given, or that came too late."""
+    lost: FlightCount
+    """Decisions that were written off: their rewards are not waited for any more."""
+    answers: FlightCount
+    """Rewards that came with a ticket, counted up to `flight.RECENT`."""
+    delay: FlightFloat
+    """The mean delay of recent rewards, in decisions."""
+    turned: FlightInt
+    """The last decision before the present window."""
+    turned_before: FlightInt
+    """The last decision before the window before it."""
+
+    in_flight: FlightCounts
+    """Decisions of this stay whose reward is waited for; the pending one is not counted."""
+    recent: FlightCounts
+    """Those of them that were made in the present window."""
+    missing: FlightCounts
+    """Decisions of this stay that were written off, and whose reward has not come after all."""
 
     capacity: int
     """M, the most slots that may be in use. Set by the policy; not a field of the record."""
@@ -132,14 +158,17 @@ class State(metaclass=_Slotted):
 
     @classmethod
     def layout(cls, memory: int) -> list[tuple[Any, ...]]:
-        """The fields as `numpy.dtype` takes them: scalars, then `memory` slots."""
-        scalars = [
-            (name, kind.numpy, (kind.length,)) if kind.length > 1 else (name, kind.numpy)
-            for name, kind in fields(cls).items()
-            if not kind.per_slot
+        """The fields as `numpy.dtype` takes them, in the order of a saved record.
+
+        The scalars, `memory` slots, and then the same for the fields of decisions in flight.
+        """
+        form = _form(cls)
+        return [
+            *columns(cls, form.scalars),
+            ("slots", columns(cls, form.slots), (memory,)),
+            *columns(cls, form.flight_scalars),
+            ("flights", columns(cls, form.flight_slots), (memory,)),
         ]
-        slots = [(name, kind.numpy) for name, kind in fields(cls).items() if kind.per_slot]
-        return [*scalars, ("slots", slots, (memory,))]
 
     def pack(self) -> bytes:
         """The scalars and the slots in use, as bytes."""
@@ -150,19 +179,33 @@ class State(metaclass=_Slotted):
 
     def _packed(self) -> bytes:
         form = _form(type(self))
-        values = [value for name in form.scalars for value in _listed(getattr(self, name))]
-        columns = [getattr(self, name)[: self.held] for name in form.slots]
-        return form.head.pack(*values) + b"".join(
-            form.slot.pack(*row) for row in zip(*columns, strict=True)
+        flies = any(
+            any(_listed(getattr(self, name)))
+            for part in (form.flight_scalars, form.flight_slots)
+            for name in part
         )
+        parts = [bytes([flies])]
+        parts += [self._row(form.scalars, form.head), self._rows(form.slots, form.slot)]
+        if flies:
+            parts.append(self._row(form.flight_scalars, form.flight_head))
+            parts.append(self._rows(form.flight_slots, form.flight_slot))
+        return b"".join(parts)
+
+    def _row(self, names: tuple[str, ...], form: Struct) -> bytes:
+        return form.pack(*(value for name in names for value in _listed(getattr(self, name))))
+
+    def _rows(self, names: tuple[str, ...], form: Struct) -> bytes:
+        columns = [getattr(self, name)[: self.held] for name in names]
+        return b"".join(form.pack(*row) for row in zip(*columns, strict=True))
 
     def _fitted(self) -> Self:
         """A copy whose counters of lost and late rewards are cut to 32 bits."""
         twin = self.copy()
-        twin.forgotten = min(self.forgotten, MOST_COUNT)
-        twin.refused = min(self.refused, MOST_COUNT)
-        twin.in_flight = [min(count, MOST_COUNT) for count in self.in_flight]
         for name, kind in fields(type(self)).items():
+            if kind.of_flight and kind.code == "i":
+                value = getattr(self, name)
+                cut = [min(each, MOST_COUNT) for each in _listed(value)]
+                setattr(twin, name, cut if kind.per_slot else cut[0])
             for value in _listed(getattr(twin, name)):
                 try:
                     struct.pack(f"<{kind.code}", value)
@@ -177,24 +220,47 @@ class State(metaclass=_Slotted):
     def unpack(cls, data: bytes, capacity: int, n_arms: int) -> Self:
         """The inverse of `pack`. What no record of this capacity could hold is refused."""
         form = _form(cls)
-        try:
-            values = iter(form.head.unpack_from(data))
-        except struct.error:
-            raise StateError("the saved policy ends too early") from None
         state = cls()
         state.capacity = capacity
-        for name in form.scalars:
-            kind = fields(cls)[name]
-            taken = [next(values) for _ in range(kind.length)]
-            setattr(state, name, taken if kind.length > 1 else taken[0])
-        size = form.slot.size
-        if not 0 <= state.held <= capacity or len(data) != form.head.size + state.held * size:
+        flies, rest = data[:1], state._take_row(form.scalars, form.head, data[1:])
+        if flies not in (b"\0", b"\1"):
+            raise StateError("the saved policy has a flag that is neither set nor unset")
+        if not 0 <= state.held <= min(capacity, len(rest) // form.slot.size):
             raise StateError("the saved slots do not fit the saved memory size")
-        columns = list(zip(*form.slot.iter_unpack(data[form.head.size :]), strict=True))
-        for name, column in zip(form.slots, columns, strict=False):
-            setattr(state, name, list(column))
+        rest = state._take_rows(form.slots, form.slot, rest)
+        for name in form.flight_slots:
+            setattr(state, name, [0] * state.held)
+        if flies == b"\1":
+            if not any(rest):
+                raise StateError("the saved policy has decisions in flight that are none")
+            rest = state._take_row(form.flight_scalars, form.flight_head, rest)
+            if len(rest) != state.held * form.flight_slot.size:
+                raise StateError("the saved slots do not fit the saved memory size")
+            rest = state._take_rows(form.flight_slots, form.flight_slot, rest)
+        if rest:
+            raise StateError("the saved slots do not fit the saved memory size")
         state.check_fields(n_arms)
         return state
+
+    def _take_row(self, names: tuple[str, ...], form: Struct, data: bytes) -> bytes:
+        """Set scalars from the front of some bytes, and return the rest."""
+        try:
+            values = iter(form.unpack_from(data))
+        except struct.error:
+            raise StateError("the saved policy ends too early") from None
+        for name in names:
+            length = fields(type(self))[name].length
+            taken = [next(values) for _ in range(length)]
+            setattr(self, name, taken if length > 1 else taken[0])
+        return data[form.size :]
+
+    def _take_rows(self, names: tuple[str, ...], form: Struct, data: bytes) -> bytes:
+        """Set the columns of the slots in use from the front of some bytes; return the rest."""
+        size = self.held * form.size
+        columns = list(zip(*form.iter_unpack(data[:size]), strict=True))
+        for name, column in zip(names, columns, strict=False):
+            setattr(self, name, list(column))
+        return data[size:]
 
     def check_fields(self, n_arms: int) -> None:
         """Refuse values that no policy could have left behind."""
@@ -208,17 +274,21 @@ class State(metaclass=_Slotted):
             raise StateError("the saved memory holds an arm twice")
         if not NO_SLOT <= self.pending < self.held:
             raise StateError("the saved choice is not in the saved memory")
-        answered = self.rewards + sum(self.in_flight) + (self.pending != NO_SLOT)
+        waited_for = sum(self.in_flight) + sum(self.missing)
+        answered = self.rewards + waited_for + (self.pending != NO_SLOT)
         counted = 0 <= sum(self.pulls) <= self.rewards and answered <= self.clock <= MOST_PULLS
-        if not self.rng[1] & 1 or not counted or min(self.forgotten, self.refused) < 0:
+        seldom = (self.forgotten, self.refused, self.lost, self.answers, self.delay)
+        timed = 0 <= self.turned_before <= self.turned <= self.clock >= self.delay
+        if not self.rng[1] & 1 or not counted or not timed or min(seldom) < 0:
             raise StateError("the saved counters are not possible")
         for slot in range(self.held):
-            decided = self.pulls[slot] + self.in_flight[slot] + (slot == self.pending)
+            open_now = self.in_flight[slot] + self.missing[slot] + (slot == self.pending)
             possible = (
                 0 <= self.arm[slot] < n_arms
                 and 0.0 <= self.sums[slot] <= self.pulls[slot]
-                and self.in_flight[slot] >= 0
-                and 1 <= self.born[slot] <= self.clock + 1 - decided
+                and 0 <= self.recent[slot] <= self.in_flight[slot]
+                and self.missing[slot] >= 0
+                and 1 <= self.born[slot] <= self.clock + 1 - self.pulls[slot] - open_now
             )
             if not possible:
                 raise StateError(f"the saved statistics of slot {slot} are not possible")
@@ -234,12 +304,16 @@ class State(metaclass=_Slotted):
 
 
 class _Form(NamedTuple):
-    """How a record is packed."""
+    """How a record is packed: scalars and slots, then those of decisions in flight."""
 
     scalars: tuple[str, ...]
     slots: tuple[str, ...]
+    flight_scalars: tuple[str, ...]
+    flight_slots: tuple[str, ...]
     head: Struct
     slot: Struct
+    flight_head: Struct
+    flight_slot: Struct
 
 
 @cache
@@ -262,18 +336,38 @@ def fields(cls: type[State]) -> dict[str, Kind]:
     return found
 
 
+def columns(cls: type[State], names: Iterable[str]) -> list[tuple[Any, ...]]:
+    """These fields of a record as `numpy.dtype` takes them."""
+    known = fields(cls)
+    return [
+        (name, known[name].numpy, (known[name].length,))
+        if known[name].length > 1
+        else (name, known[name].numpy)
+        for name in names
+    ]
+
+
 @cache
 def _form(cls: type[State]) -> _Form:
     known = fields(cls)
-    scalars = tuple(name for name, kind in known.items() if not kind.per_slot)
-    slots = tuple(name for name, kind in known.items() if kind.per_slot)
-    head = "".join(known[name].code * known[name].length for name in scalars)
-    slot = "".join(known[name].code for name in slots)
-    return _Form(scalars, slots, Struct(f"<{head}"), Struct(f"<{slot}"))
+
+    def names(of_flight: bool, per_slot: bool) -> tuple[str, ...]:
+        asked = (of_flight, per_slot)
+        return tuple(n for n, kind in known.items() if (kind.of_flight, kind.per_slot) == asked)
+
+    def struct_of(part: tuple[str, ...]) -> Struct:
+        return Struct("<" + "".join(known[name].code * known[name].length for name in part))
+
+    scalars, slots = names(False, False), names(False, True)
+    flight_scalars, flight_slots = names(True, False), names(True, True)
+    return _Form(
+        scalars, slots, flight_scalars, flight_slots,
+        struct_of(scalars), struct_of(slots), struct_of(flight_scalars), struct_of(flight_slots),
+    )  # fmt: skip
 
 
 def slot_size(cls: type[State]) -> int:
-    """The bytes that a slot in use takes."""
+    """The bytes that a slot in use takes while no decision is in flight."""
     return _form(cls).slot.size
 
 
@@ -306,6 +400,8 @@ def admit(state: State, slot: int, arm: int) -> None:
     state.pulls[slot] = 0
     state.sums[slot] = 0.0
     state.in_flight[slot] = 0
+    state.recent[slot] = 0
+    state.missing[slot] = 0
     state.born[slot] = state.clock + 1
 
 

@@ -11,9 +11,9 @@ reward is `forgotten`. This is exact.
 
 A ticket is used once. For each of the last 64 decisions, a bit says whether its ticket was used: a
 second reward is a `duplicate`, exactly. For older tickets only the number of open decisions of the
-stay is known; a reward is refused when it is 0. Before that, a second reward is credited in place
-of another decision of the same arm and stay. So an arm is never credited with more rewards than it
-had decisions.
+stay and window is known (`flight`); a reward is refused when it is 0. Before that, a second reward
+is credited in place of another decision of the same arm, stay and window. So an arm is never
+credited with more rewards than it had decisions.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from handful.core import flight
 from handful.core.rng import MASK, mix
 from handful.core.state import State
 
@@ -47,12 +48,19 @@ class Receipt(StrEnum):
     """Its ticket was used before, so it changed nothing."""
     UNKNOWN = "unknown"
     """No such ticket was given out, so it changed nothing."""
+    EXPIRED = "expired"
+    """Its decision was answered by default before, so it changed nothing."""
+    DROPPED = "dropped"
+    """No reward of it is waited for any more."""
+
+
+_BECAME = (Receipt.CREDITED, Receipt.FORGOTTEN, Receipt.DUPLICATE, Receipt.EXPIRED)
+"""By the codes of `flight`."""
 
 
 def issue(state: State, slot: int) -> None:
-    """Count a decision for a slot: it is in flight from now on."""
-    state.clock += 1
-    state.in_flight[slot] += 1
+    """Count a decision for a slot, whose ticket is not used yet."""
+    flight.issue(state, slot)
     if state.settled:
         state.settled &= ~(1 << state.clock % WINDOW)
 
@@ -63,8 +71,13 @@ def ticket_for(state: State, slot: int, memory: int) -> int:
     return number << CHECK_BITS | _check(number, state.key)
 
 
-def settle(state: State, ticket: int, memory: int) -> tuple[Receipt, int]:
-    """Return the receipt for a ticket, and its slot."""
+def settle(
+    state: State, ticket: int, memory: int, defaults: bool = False, dropped: bool = False
+) -> tuple[Receipt, int]:
+    """Return the receipt for a reward with a ticket, and its slot.
+
+    If `dropped`, the ticket comes without a reward.
+    """
     number = ticket >> CHECK_BITS
     t, slot = divmod(number, memory)
     if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
@@ -76,15 +89,10 @@ def settle(state: State, ticket: int, memory: int) -> tuple[Receipt, int]:
             state.refused += 1
             return Receipt.DUPLICATE, slot
         state.settled |= bit
-    if slot >= state.held or t < state.born[slot]:
-        state.forgotten += 1
-        return Receipt.FORGOTTEN, slot
-    if state.in_flight[slot] == 0:
+    became = _BECAME[(flight.close if dropped else flight.answer)(state, slot, t, defaults)]
+    if became in (Receipt.DUPLICATE, Receipt.EXPIRED):
         state.refused += 1
-        return Receipt.DUPLICATE, slot
-    state.in_flight[slot] -= 1
-    state.rewards += 1
-    return Receipt.CREDITED, slot
+    return became, slot
 
 
 def _check(number: int, key: int) -> int:

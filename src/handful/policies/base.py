@@ -9,10 +9,11 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from handful.core.arms import FiniteArms
 from handful.core.envelope import seal, unseal
+from handful.core.flight import turn_is_due, turner
 from handful.core.reservoir import Reservoir
 from handful.core.rng import generator_from
 from handful.core.state import NO_SLOT, State, slot_size
@@ -23,15 +24,25 @@ from handful.errors import (
     SettingError,
     StateError,
     UnknownArmError,
+    integer,
 )
 from handful.policies.definition import Definition
-from handful.policies.given import UNIT, ArmsLike, arms_for, seed_word, unit_reward, whole_ticket
+from handful.policies.given import ArmsLike, arms_for, seed_word, whole_ticket
 from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
 from handful.policies.saving import Frame
-from handful.policies.settings import check_rescale, check_settings
+from handful.policies.settings import (
+    UNIT,
+    Rewards,
+    check_rewards,
+    check_settings,
+    unit_reward,
+)
 
 if TYPE_CHECKING:
     from handful.policies.stats import ArmStats, Stats
+
+MOST_AT_ONCE = 10**6
+"""The most decisions that one call makes."""
 
 
 class Policy(Definition):
@@ -42,6 +53,9 @@ class Policy(Definition):
     memory   the most arms with statistics at any time; some policies have a fixed number
     seed     any integer; the same seed gives the same choices. None: a random one
     rescale  (lo, hi) if rewards lie in [lo, hi] and not in [0, 1]
+    window   after how many decisions a reward that has not come is written off; None: after about
+             1.5 to 3 times the mean delay of recent rewards (`handful.core.flight`)
+    default  the reward of a decision that is written off; None: it counts as lost
 
     Methods may be called from several threads; each call is applied as a whole.
     """
@@ -53,11 +67,14 @@ class Policy(Definition):
         *,
         seed: int | None = None,
         rescale: tuple[float, float] | None = None,
+        window: int | None = None,
+        default: float | None = None,
         **settings: float,
     ) -> None:
         known = arms_for(type(self), arms)
         values = check_settings(type(self), settings)
-        self._make(known, self.memory_for(memory, known.n), check_rescale(rescale), values)
+        rewards = check_rewards(rescale, window, default)
+        self._make(known, self.memory_for(memory, known.n), rewards, values)
         self._key = seed_word(seed)
         self._mean_of: Callable[[int], float] | None = None
         self._check_name_length()
@@ -67,14 +84,16 @@ class Policy(Definition):
         self,
         arms: FiniteArms | Reservoir,
         memory: int,
-        rescale: tuple[float, float] | None,
+        rewards: Rewards,
         values: dict[str, float],
     ) -> None:
         self._acts_as: type[Definition] = self.stands_for(memory, arms.n)
         if self.needs_horizon and values["horizon"] != values["horizon"]:
             raise SettingError(f"{self.name} plans for a number of pulls: give horizon=...")
         self._arms = arms
-        self._rescale = rescale
+        self._rewards = rewards
+        self._rescale, self._window, self._default = rewards
+        self._defaults = rewards.default == rewards.default
         self._values = values
         ends = isinstance(arms, Reservoir) and arms.is_iterator
         self._careful = ends or self.clairvoyant
@@ -91,6 +110,7 @@ class Policy(Definition):
         self._label = self._arms.label_getter()
         self._propose: Callable[[Any, Any], int] = self._acts_as.propose
         self._observe: Callable[[Any, int, float, Any], None] = self._acts_as.observe
+        self._end_window = turner(self._observe, self._acts_as.waited)
 
     def _check_name_length(self) -> None:
         if not 1 <= len(self.name.encode()) <= 20:
@@ -106,18 +126,40 @@ class Policy(Definition):
 
     # How it is used.
 
-    def decide(self) -> Decision:
-        """Return an arm to pull and a ticket for its reward. Any number may be open at once."""
+    @overload
+    def decide(self) -> Decision: ...
+
+    @overload
+    def decide(self, n: int) -> list[Decision]: ...
+
+    def decide(self, n: int | None = None) -> Decision | list[Decision]:
+        """Return an arm to pull and a ticket for its reward; with n, a list of so many.
+
+        Any number of decisions may be open at once. The decisions of a list are made one after the
+        other, each with the earlier ones in flight.
+        """
+        if n is None:
+            with self._lock:
+                return self._decide()
+        count = integer("n", n)
+        if not 1 <= count <= MOST_AT_ONCE:
+            raise SettingError(f"n={n!r}: give from 1 to {MOST_AT_ONCE} decisions at once")
         with self._lock:
-            slot = self._next_with_care() if self._careful else self._propose(self._state, self._p)
-            self._refuse_slot(slot)
-            state = self._state
-            pending = state.pending
-            if pending != NO_SLOT and (pending >= state.held or state.born[pending] > state.clock):
-                state.pending = NO_SLOT  # the selected arm has just left memory
-            label = self._label(state.arm[slot])
-            issue(state, slot)
-            return Decision(label, ticket_for(state, slot, self._memory))
+            return [self._decide() for _ in range(count)]
+
+    def _decide(self) -> Decision:
+        state = self._state
+        if turn_is_due(state, self._window):
+            self._end_window(state, self._default, self._p)
+        slot = self._next_with_care() if self._careful else self._propose(state, self._p)
+        self._refuse_slot(slot)
+        state = self._state
+        pending = state.pending
+        if pending != NO_SLOT and (pending >= state.held or state.born[pending] > state.clock):
+            state.pending = NO_SLOT  # the selected arm has just left memory
+        label = self._label(state.arm[slot])
+        issue(state, slot)
+        return Decision(label, ticket_for(state, slot, self._memory))
 
     def reward(self, ticket: int, reward: float) -> Receipt:
         """Take in the reward of a decision, late and in any order, and say what became of it.
@@ -129,10 +171,29 @@ class Policy(Definition):
         number = ticket if type(ticket) is int else whole_ticket(ticket)
         with self._lock:
             state = self._state
-            receipt, slot = settle(state, number, self._memory)
+            receipt, slot = settle(state, number, self._memory, self._defaults)
             if receipt is Receipt.CREDITED:
                 self._observe(state, slot, value, self._p)
             return receipt
+
+    def drop(self, ticket: int) -> Receipt:
+        """Write off a decision now: its reward will not come. Say what became of it.
+
+        With a default reward, that is credited; otherwise the decision counts as lost.
+        """
+        number = ticket if type(ticket) is int else whole_ticket(ticket)
+        with self._lock:
+            state = self._state
+            receipt, slot = settle(state, number, self._memory, self._defaults, dropped=True)
+            if receipt is not Receipt.CREDITED:
+                return receipt
+            if self._defaults:
+                state.rewards += 1
+                self._observe(state, slot, self._default, self._p)
+                return receipt
+            state.lost += 1
+            self._acts_as.waited(state, self._p)
+            return Receipt.DROPPED
 
     # `select` and `update` are the hot path of online use. They call the lock's methods, looked up
     # once, instead of `with self._lock`, which takes twice as long.
@@ -276,7 +337,7 @@ class Policy(Definition):
             return self._bytes(self._arms.fingerprint())
 
     def _bytes(self, fingerprint: int) -> bytes:
-        frame = Frame(fingerprint, self._arms.n, self._memory, self._rescale, self._values)
+        frame = Frame(fingerprint, self._arms.n, self._memory, self._rewards, self._values)
         return seal(self.name, frame.pack() + self._state.pack())
 
     @classmethod
@@ -290,7 +351,7 @@ class Policy(Definition):
         known.check_fingerprint(frame.fingerprint, frame.n_arms)
         policy = object.__new__(cls)
         try:
-            policy._make(known, frame.memory, frame.rescale, frame.settings)
+            policy._make(known, frame.memory, frame.rewards, frame.settings)
         except SettingError as error:
             raise StateError(f"the saved policy has a setting that cannot be: {error}") from None
         state = policy._acts_as.State.unpack(record, frame.memory, frame.n_arms)
@@ -383,6 +444,7 @@ class Policy(Definition):
                 rewards=state.rewards,
                 forgotten=state.forgotten,
                 refused=state.refused,
+                lost=state.lost,
                 place=f"{self._acts_as.place(state, self._p)}; {self._words()} words of state",
             )
 

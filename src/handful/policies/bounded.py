@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from handful.policies.given import ArmsLike
 from handful.policies.phased import PhasedPolicy, PooledPolicy
@@ -46,7 +46,7 @@ class UCBM(PhasedPolicy):
         eta: float = 1.0,
         seed: int | None = None,
         rescale: tuple[float, float] | None = None,
-        **unknown: float,
+        **unknown: Any,
     ) -> None:
         super().__init__(arms, memory, seed=seed, rescale=rescale, eta=eta, **unknown)
 
@@ -81,7 +81,7 @@ class MOSSM(PhasedPolicy):
         horizon: int | None = None,
         seed: int | None = None,
         rescale: tuple[float, float] | None = None,
-        **unknown: float,
+        **unknown: Any,
     ) -> None:
         given = {} if horizon is None else {"horizon": horizon}
         super().__init__(arms, memory, seed=seed, rescale=rescale, **given, **unknown)

@@ -4,6 +4,7 @@
     propose(state, p) -> slot          the slot to pull next; arms come and go here, nowhere else
     observe(state, slot, reward, p)    take in a reward in [0, 1]
     recommend_arm(state, p) -> arm     the arm to recommend, by index
+    waited(state, p)                   some rewards are not waited for any more: mostly nothing
 
 p holds what never changes: K arms, a memory of M, whether the arms are endless, and the settings. A
 subclass declares its record, its parameters and these functions. The simulator compiles them from
@@ -107,6 +108,10 @@ class Definition:
     def observe(state: Any, slot: int, reward: float, p: Any) -> None:
         """Take in a reward in [0, 1] of the arm in a slot."""
         credit(state, slot, reward)
+
+    @staticmethod
+    def waited(state: Any, p: Any) -> None:
+        """Look at the arms again after decisions in flight were written off."""
 
     @staticmethod
     def recommend_arm(state: Any, p: Any) -> int:

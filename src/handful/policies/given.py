@@ -1,4 +1,4 @@
-"""What users give a policy, checked before any work: its arms, its seed, and rewards."""
+"""What users give a policy, checked before any work: its arms, its seed, and tickets."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from handful.core.arms import FiniteArms
 from handful.core.reservoir import Reservoir
 from handful.core.rng import words
-from handful.errors import RewardError, SettingError, integer
+from handful.errors import SettingError, integer
 
 if TYPE_CHECKING:
     from handful.policies.definition import Definition
 
 ArmsLike: TypeAlias = FiniteArms | Reservoir | int | Iterable[Hashable] | Callable[[int], Hashable]
 """What users give as arms: see `Policy`."""
-UNIT = (0.0, 1.0)
-"""Where rewards lie unless `rescale` says otherwise."""
 
 
 def arms_for(policy: type[Definition], arms: Any) -> FiniteArms | Reservoir:
@@ -55,18 +53,3 @@ def whole_ticket(ticket: Any) -> int:
         return integer("ticket", ticket)
     except SettingError as error:
         raise SettingError(f"{error}{hint}") from None
-
-
-def unit_reward(reward: Any, rescale: tuple[float, float] | None) -> float:
-    """Return a reward as a number in [0, 1], or raise an error that says what is wrong with it."""
-    lo, hi = rescale or UNIT
-    if isinstance(reward, str | bytes | bytearray | memoryview):
-        raise RewardError(f"reward={reward!r} is text or bytes: give a number")
-    try:
-        value = float(reward)
-    except (TypeError, ValueError, OverflowError):
-        raise RewardError(f"reward={reward!r} is not a finite number") from None
-    if not lo <= value <= hi:
-        hint = "" if rescale else "; rescale=(lo, hi) maps other ranges"
-        raise RewardError(f"reward={reward!r} is not in [{lo:g}, {hi:g}]{hint}")
-    return (value - lo) / (hi - lo) if rescale else value

@@ -1,6 +1,9 @@
 """What a saved policy contains besides its record: its arms, memory, rewards and settings.
 
-    fingerprint of the arms | K | M | whether rewards are rescaled | lo, hi if so | the settings
+    fingerprint of the arms | K | M | how rewards come | the settings
+
+How rewards come is a byte of flags, and the numbers of those that are set: lo and hi if rewards are
+rescaled; the window; the default.
 
 The record follows (`State.pack`), and `handful.core.envelope` adds the policy's name, a version and
 a checksum.
@@ -8,18 +11,23 @@ a checksum.
 
 from __future__ import annotations
 
+import math
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from handful.core.envelope import Reader
 from handful.errors import SettingError, StateError
-from handful.policies.settings import check_rescale, check_settings
+from handful.policies.settings import MOST_WINDOW, Rewards, check_rescale, check_settings
 
 if TYPE_CHECKING:
     from handful.policies.definition import Definition
 
 FRAME = Struct("<QQIB")
 RESCALE = Struct("<dd")
+WINDOW = Struct("<q")
+DEFAULT = Struct("<d")
+RESCALED, WINDOWED, DEFAULTED = 1, 2, 4
+"""Flags."""
 
 
 class Frame(NamedTuple):
@@ -28,23 +36,36 @@ class Frame(NamedTuple):
     fingerprint: int
     n_arms: int
     memory: int
-    rescale: tuple[float, float] | None
+    rewards: Rewards
     settings: dict[str, float]
 
     def pack(self) -> bytes:
         """Return the frame as bytes."""
-        head = FRAME.pack(self.fingerprint, self.n_arms, self.memory, self.rescale is not None)
-        rescale = RESCALE.pack(*self.rescale) if self.rescale else b""
-        return head + rescale + Struct(f"<{len(self.settings)}d").pack(*self.settings.values())
+        rescale, window, default = self.rewards
+        parts = []
+        flags = 0
+        if rescale is not None:
+            flags |= RESCALED
+            parts.append(RESCALE.pack(*rescale))
+        if window:
+            flags |= WINDOWED
+            parts.append(WINDOW.pack(window))
+        if default == default:
+            flags |= DEFAULTED
+            parts.append(DEFAULT.pack(default))
+        parts.append(Struct(f"<{len(self.settings)}d").pack(*self.settings.values()))
+        return FRAME.pack(self.fingerprint, self.n_arms, self.memory, flags) + b"".join(parts)
 
     @classmethod
     def unpack(cls, body: bytes, policy: type[Definition]) -> tuple[Frame, bytes]:
         """Return the frame of a saved policy, and its record as bytes."""
         reader = Reader(body)
-        fingerprint, n_arms, memory, rescaled = (int(value) for value in reader.take(FRAME))
-        if rescaled > 1:
+        fingerprint, n_arms, memory, flags = (int(value) for value in reader.take(FRAME))
+        if flags > (RESCALED | WINDOWED | DEFAULTED):
             raise StateError("the saved policy has a flag that is neither set nor unset")
-        scale = reader.take(RESCALE) if rescaled else None
+        scale = reader.take(RESCALE) if flags & RESCALED else None
+        window = int(reader.take(WINDOW)[0]) if flags & WINDOWED else 0
+        default = float(reader.take(DEFAULT)[0]) if flags & DEFAULTED else math.nan
         saved = reader.take(Struct(f"<{len(policy.settings)}d"))
         given = {key: x for key, x in zip(policy.settings, saved, strict=True) if x == x}
         try:
@@ -52,6 +73,11 @@ class Frame(NamedTuple):
             rescale = check_rescale(None if scale is None else (scale[0], scale[1]))
             if policy.memory_for(memory if policy.takes_memory() else None, n_arms) != memory:
                 raise SettingError(f"{policy.name} has no memory of {memory}")
+            if flags & WINDOWED and not 1 <= window <= MOST_WINDOW:
+                raise SettingError(f"window={window}")
+            if flags & DEFAULTED and not (flags & WINDOWED and 0.0 <= default <= 1.0):
+                raise SettingError(f"default={default}")
         except SettingError as error:
             raise StateError(f"the saved policy has a setting that cannot be: {error}") from None
-        return cls(fingerprint, n_arms, memory, rescale, settings), reader.rest
+        rewards = Rewards(rescale, window, default)
+        return cls(fingerprint, n_arms, memory, rewards, settings), reader.rest

@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from handful.errors import SettingError, UnknownNameError, integer
+from handful.errors import RewardError, SettingError, UnknownNameError, integer
 
 if TYPE_CHECKING:
     from handful.policies.definition import Definition
+
+UNIT = (0.0, 1.0)
+"""Where rewards lie unless `rescale` says otherwise."""
+MOST_WINDOW = 2**53
 
 
 class Setting(NamedTuple):
@@ -54,6 +58,54 @@ def check_settings(policy: type[Definition], given: Mapping[str, float | None]) 
             raise SettingError(f"{key}={value!r} is not allowed: give {setting.allowed}")
         values[key] = number
     return values
+
+
+class Rewards(NamedTuple):
+    """How rewards come: their range, how long they are waited for, and what stands in for them."""
+
+    rescale: tuple[float, float] | None = None
+    """(lo, hi) if rewards lie in [lo, hi] and not in [0, 1]."""
+    window: int = 0
+    """After how many decisions a reward is written off; 0: by the delays seen."""
+    default: float = math.nan
+    """The reward in [0, 1] of a decision that is written off; NaN: none, it counts as lost."""
+
+
+def check_rewards(rescale: Any, window: Any = None, default: Any = None) -> Rewards:
+    """Return how rewards come, or raise an error that says what is wrong with it."""
+    span = check_rescale(rescale)
+    turns = 0
+    if window is not None:
+        turns = integer("window", window)
+        if not 1 <= turns <= MOST_WINDOW:
+            raise SettingError(
+                f"window={window!r}: give from 1 to {MOST_WINDOW} decisions, after which a reward "
+                "that has not come is written off"
+            )
+    stands_in = math.nan
+    if default is not None:
+        if turns == 0:
+            raise SettingError(
+                f"default={default!r} stands in for rewards that do not come in time: give "
+                "window=..., the number of decisions to wait"
+            )
+        stands_in = unit_reward(default, span, "default")
+    return Rewards(span, turns, stands_in)
+
+
+def unit_reward(reward: Any, rescale: tuple[float, float] | None, name: str = "reward") -> float:
+    """Return a reward as a number in [0, 1], or raise an error that says what is wrong with it."""
+    lo, hi = rescale or UNIT
+    if isinstance(reward, str | bytes | bytearray | memoryview):
+        raise RewardError(f"{name}={reward!r} is text or bytes: give a number")
+    try:
+        value = float(reward)
+    except (TypeError, ValueError, OverflowError):
+        raise RewardError(f"{name}={reward!r} is not a finite number") from None
+    if not lo <= value <= hi:
+        hint = "" if rescale else "; rescale=(lo, hi) maps other ranges"
+        raise RewardError(f"{name}={reward!r} is not in [{lo:g}, {hi:g}]{hint}")
+    return (value - lo) / (hi - lo) if rescale else value
 
 
 def check_rescale(rescale: tuple[float, float] | None) -> tuple[float, float] | None:

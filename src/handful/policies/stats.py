@@ -48,7 +48,9 @@ class Stats:
     forgotten: int
     """Rewards that came after their arm had left memory."""
     refused: int
-    """Rewards with a ticket that was used before or never given."""
+    """Rewards with a ticket that was used before, never given, or answered by default."""
+    lost: int
+    """Decisions that were written off, and whose reward has not come after all."""
     place: str
     """Where the policy is in its schedule."""
 
@@ -84,6 +86,7 @@ class Stats:
         totals = [f"{self.decisions:,} decisions", f"{self.rewards:,} rewards"]
         totals += [f"{self.forgotten:,} forgotten"] if self.forgotten else []
         totals += [f"{self.refused:,} refused"] if self.refused else []
+        totals += [f"{self.lost:,} lost"] if self.lost else []
         return f"{', '.join(totals)}; {self.place}"
 
     def __str__(self) -> str:

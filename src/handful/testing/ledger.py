@@ -1,7 +1,7 @@
 """A naive twin of `core/tickets.py`: it remembers every decision, and says what a reward is due.
 
-A policy stores a count for each slot and a bit for each of the last 64 decisions. The ledger stores
-a line for each decision, so it needs memory in their number, and is plainly right.
+A policy stores some counts for each slot and a bit for each of the last 64 decisions. The ledger
+stores a line for each decision, so it needs memory in their number, and is plainly right.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ from handful.testing.contract import expect, expect_equal
 
 @dataclass(slots=True)
 class Line:
-    """One decision: its number, the stay that it belongs to, and whether its ticket was used."""
+    """One decision: its number, its stay and window, and whether its ticket was used."""
 
     number: int
     stay: tuple[int, int]
+    window: int
+    """How many windows had ended when the decision was made."""
     used: bool = False
+    credited: bool = False
+    """Whether a reward was credited for it, its own or a second one of another decision."""
 
 
 class Ledger:
@@ -28,9 +32,10 @@ class Ledger:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.lines: dict[int, Line] = {}
-        self.decisions: dict[tuple[int, int], int] = {}
-        self.credits: dict[tuple[int, int], int] = {}
+        self.stay_lines: dict[tuple[int, int], list[Line]] = {}
         self.counts = dict.fromkeys(Receipt, 0)
+        self.windows = 0
+        self.turned = 0
 
     def stays(self) -> set[tuple[int, int]]:
         """Return the stays that go on: each by its slot and the decision that it began with."""
@@ -41,11 +46,14 @@ class Ledger:
         """Make a decision and return its ticket."""
         arm, ticket = self.policy.decide()
         state = self.policy._state
+        if state.turned != self.turned:
+            self.turned = state.turned
+            self.windows += 1
         expect(ticket not in self.lines, f"the ticket {ticket} was given out twice")
         slot = self.policy.arms_in_memory.index(arm)
         stay = slot, state.born[slot]
-        self.lines[ticket] = Line(state.clock, stay)
-        self.decisions[stay] = self.decisions.get(stay, 0) + 1
+        line = self.lines[ticket] = Line(state.clock, stay, self.windows)
+        self.stay_lines.setdefault(stay, []).append(line)
         return ticket
 
     def due(self, ticket: int) -> Receipt:
@@ -57,9 +65,21 @@ class Ledger:
             return Receipt.DUPLICATE
         if line.stay not in self.stays():
             return Receipt.FORGOTTEN
-        # A ticket older than the window that is used again takes the place of one that is open.
-        all_used = self.credits.get(line.stay, 0) == self.decisions[line.stay]
-        return Receipt.DUPLICATE if all_used else Receipt.CREDITED
+        return Receipt.DUPLICATE if self._answered(line) is None else Receipt.CREDITED
+
+    def _answered(self, line: Line) -> Line | None:
+        """Return the decision that a reward with this ticket is credited for.
+
+        It is its own if that is open. A ticket older than the last 64 that is used again takes the
+        place of an open decision of the same stay and window; all windows before the last two count
+        as one.
+        """
+        if not line.credited:
+            return line
+        ended = min(self.windows - line.window, 2)
+        peers = self.stay_lines[line.stay]
+        same = (peer for peer in peers if min(self.windows - peer.window, 2) == ended)
+        return next((peer for peer in same if not peer.credited), None)
 
     def reward(self, ticket: int, value: float) -> Receipt:
         """Give a reward, check its receipt, and that only a credited one changes the statistics."""
@@ -68,15 +88,17 @@ class Ledger:
         receipt = self.policy.reward(ticket, value)
         expect_equal(receipt, due, "what became of a reward")
         line = self.lines.get(ticket)
+        self.counts[receipt] += 1
         if line is not None:
             line.used = True
-        self.counts[receipt] += 1
         if receipt is Receipt.CREDITED:
             assert line is not None
-            self.credits[line.stay] = self.credits.get(line.stay, 0) + 1
+            answered = self._answered(line)
+            assert answered is not None
+            answered.credited = True
         else:
             after = self.policy._state.copy()
-            for name in ("forgotten", "refused", "settled"):
+            for name in ("forgotten", "refused", "settled", "answers", "delay"):
                 setattr(after, name, getattr(before, name))
             expect(after.pack() == before.pack(), f"a reward that was {receipt} changed the policy")
         return receipt
@@ -87,8 +109,8 @@ class Ledger:
         refused = self.counts[Receipt.DUPLICATE] + self.counts[Receipt.UNKNOWN]
         expect_equal(stats.forgotten, self.counts[Receipt.FORGOTTEN], "rewards forgotten")
         expect_equal(stats.refused, refused, "rewards refused")
-        for stay, credited in self.credits.items():
-            expect(
-                credited <= self.decisions[stay],
-                f"a stay of {self.decisions[stay]} decisions was credited {credited} rewards",
-            )
+        for slot, born in self.stays():
+            open_now = [each for each in self.stay_lines.get((slot, born), []) if not each.credited]
+            state = self.policy._state
+            counted = state.in_flight[slot] + state.missing[slot]
+            expect_equal(counted, len(open_now), "decisions of a stay that are open")

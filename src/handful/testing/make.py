@@ -44,10 +44,10 @@ class Make:
         planned = {"horizon": HORIZON} if cls.needs_horizon else {}
         self.settings = {**planned, **settings}
 
-    def __call__(self, *, seed: int = 1, arms: Any = None, rescale: Any = None) -> Policy:
-        """Return a new policy."""
+    def __call__(self, *, seed: int = 1, arms: Any = None, **rewards: Any) -> Policy:
+        """Return a new policy; `rewards` are rescale, window and default."""
         given = self.arms if arms is None else arms
-        policy = self.cls(given, self.memory, seed=seed, rescale=rescale, **self.settings)
+        policy = self.cls(given, self.memory, seed=seed, **rewards, **self.settings)
         policy.reveal(mean_of)
         return policy
 

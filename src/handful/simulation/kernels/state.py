@@ -2,9 +2,8 @@
 
 A policy's functions say `state.incumbent = j` and `state.pulls[j] += 1`. Online `state` is a plain
 object. Here it is bound to a record of a structured array (the scalars) and a structured array of
-slots, so that Numba compiles the very same functions, and writes to the very bytes that a saved
-policy or a member of a fleet consists of. A kernel compiled for one memory size serves all others:
-the types of the two arrays do not depend on it.
+slots, so that Numba compiles the very same functions. A kernel compiled for one memory size serves
+all others: the types of the two arrays do not depend on it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr, signat
 from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
-from handful.core.state import State
+from handful.core.state import State, columns, fields
 
 Scalars = NDArray[np.void]
 Slots = NDArray[np.void]
@@ -28,8 +27,10 @@ Slots = NDArray[np.void]
 
 def empty_record(cls: type[State], slots: int) -> tuple[Scalars, Slots]:
     """Return zeroed scalars, an array of one record, and so many slots."""
-    *scalars, (_, columns, _) = cls.layout(slots)
-    return np.zeros(1, dtype=np.dtype(scalars)), np.zeros(slots, dtype=np.dtype(columns))
+    known = fields(cls)
+    scalars = columns(cls, [name for name, kind in known.items() if not kind.per_slot])
+    per_slot = columns(cls, [name for name, kind in known.items() if kind.per_slot])
+    return np.zeros(1, dtype=np.dtype(scalars)), np.zeros(slots, dtype=np.dtype(per_slot))
 
 
 class Bound:

@@ -1,0 +1,120 @@
+"""Decisions in flight: rewards that come late, and rewards that never come.
+
+A decision is in flight until its reward comes. Its arm's slot counts it, so that open decisions
+take no memory of their own. Some rewards never come, and a policy must not wait for them for ever:
+
+    window       W decisions; unless one is given, W = 1.5 times the mean delay of the recent
+                 rewards, plus 16
+    turn         every W decisions: what was made before the last turn and is still in flight is
+                 written off, so a reward is waited for during W to 2 W decisions
+    written off  the decision counts as lost; or, with a default reward, as answered by it
+    after all    the reward of a decision that counts as lost is still credited when it comes; that
+                 of one that was answered by default has expired
+
+The simulator compiles the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from handful.core.state import State
+
+LATE = 1.5
+"""The window, in mean delays, ..."""
+SHORTEST = 16.0
+"""... plus so many decisions, so that a turn costs little where rewards come at once."""
+RECENT = 256
+"""The mean delay is that of about so many rewards."""
+CREDITED, FORGOTTEN, DUPLICATE, EXPIRED = range(4)
+"""What becomes of a reward whose ticket is genuine."""
+
+
+def issue(state: State, slot: int) -> None:
+    """Count a decision for a slot: it is in flight from now on."""
+    state.clock += 1
+    state.in_flight[slot] += 1
+    state.recent[slot] += 1
+
+
+def turn_is_due(state: State, window: float) -> bool:
+    """Return whether the window has passed. A window of 0 follows the delays seen, if any."""
+    waited = state.clock - state.turned
+    if window > 0.0:
+        return waited >= window
+    return state.answers > 0 and waited >= LATE * state.delay + SHORTEST
+
+
+def turn(state: State) -> None:
+    """Write off what was in flight at the last turn, as lost, and begin the next window."""
+    for slot in range(state.held):
+        overdue = state.in_flight[slot] - state.recent[slot]
+        state.missing[slot] += overdue
+        state.lost += overdue
+        state.in_flight[slot] = state.recent[slot]
+        state.recent[slot] = 0
+    state.turned_before = state.turned
+    state.turned = state.clock
+
+
+def close(state: State, slot: int, t: int, defaults: bool) -> int:
+    """Count that decision t for a slot is answered, and return what becomes of the answer.
+
+    `defaults` says that decisions are answered by default when they are written off.
+    """
+    if slot >= state.held or t < state.born[slot]:
+        state.forgotten += 1
+        return FORGOTTEN
+    if t > state.turned:
+        if state.recent[slot] == 0:
+            return DUPLICATE
+        state.recent[slot] -= 1
+        state.in_flight[slot] -= 1
+    elif t > state.turned_before:
+        if state.in_flight[slot] == state.recent[slot]:
+            return DUPLICATE
+        state.in_flight[slot] -= 1
+    elif defaults:
+        return EXPIRED
+    elif state.missing[slot] == 0:
+        return DUPLICATE
+    else:
+        state.missing[slot] -= 1
+        state.lost -= 1
+    return CREDITED
+
+
+def answer(state: State, slot: int, t: int, defaults: bool) -> int:
+    """Count the reward of decision t for a slot, and return what becomes of it."""
+    became = close(state, slot, t, defaults)
+    if became == CREDITED:
+        state.rewards += 1
+    if became in (CREDITED, FORGOTTEN):
+        if state.answers < RECENT:
+            state.answers += 1
+        state.delay += (state.clock - t - state.delay) / state.answers
+    return became
+
+
+def turner(
+    observe: Callable[[Any, int, float, Any], None], waited: Callable[[Any, Any], None]
+) -> Callable[[Any, float, Any], None]:
+    """Return `end_window(state, default, p)`: a turn for a policy with these functions.
+
+    A default that is not NaN is observed for each decision that is written off. `waited` lets the
+    policy look at its arms again, since fewer decisions are in flight.
+    """
+
+    def end_window(state: Any, default: float, p: Any) -> None:
+        if default == default:
+            for slot in range(state.held):
+                overdue = state.in_flight[slot] - state.recent[slot]
+                state.in_flight[slot] -= overdue
+                state.rewards += overdue
+                for _ in range(overdue):
+                    observe(state, slot, default, p)
+        turn(state)
+        waited(state, p)
+
+    return end_window
