@@ -21,6 +21,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from handful.core import flight
 from handful.core.rng import MASK, mix
 from handful.core.state import State
 
@@ -49,10 +50,13 @@ class Receipt(StrEnum):
     """No such ticket was given out, so it changed nothing."""
 
 
+_RECEIPTS = (Receipt.CREDITED, Receipt.FORGOTTEN, Receipt.DUPLICATE)
+"""By the codes of `flight.answer`."""
+
+
 def issue(state: State, slot: int) -> None:
     """Count a decision for a slot: it is in flight from now on."""
-    state.clock += 1
-    state.in_flight[slot] += 1
+    flight.issue(state, slot)
     if state.settled:
         state.settled &= ~(1 << state.clock % WINDOW)
 
@@ -76,15 +80,7 @@ def settle(state: State, ticket: int, memory: int) -> tuple[Receipt, int]:
             state.refused += 1
             return Receipt.DUPLICATE, slot
         state.settled |= bit
-    if slot >= state.held or t < state.born[slot]:
-        state.forgotten += 1
-        return Receipt.FORGOTTEN, slot
-    if state.in_flight[slot] == 0:
-        state.refused += 1
-        return Receipt.DUPLICATE, slot
-    state.in_flight[slot] -= 1
-    state.rewards += 1
-    return Receipt.CREDITED, slot
+    return _RECEIPTS[flight.answer(state, slot, t)], slot
 
 
 def _check(number: int, key: int) -> int:
