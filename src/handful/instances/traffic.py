@@ -32,14 +32,14 @@ from handful.instances.drift import NONE, Drift, drift, mean_range
 FIXED, GEOMETRIC, BATCH = range(3)
 PREFIXES = ("", "geometric:", "batch:")
 FORMS = "a number of decisions such as 200, geometric:MEAN such as geometric:200, or batch:N"
-MOST_DELAY = 10**7
+MOST_DELAY = 10**6
 """The longest delay, mean delay, batch or wait for a click: rewards under way take memory."""
 LOST = -1
 """In place of the time at which a lost reward arrives."""
 NO_WAIT = -1
 """In `Numbers.clicks_only`: rewards of 0 come like others."""
-LONGEST = 53.0 * math.log(2.0)
-"""Of -ln U, for the uniform numbers that geometric delays are made of."""
+MOST_LOG = 53.0 * math.log(2.0)
+"""The highest -ln U of the uniform numbers U that geometric delays are made of."""
 
 
 class Numbers(NamedTuple):
@@ -104,20 +104,12 @@ class Traffic:
             high,
         )
 
-    def most_waiting(self, horizon: int) -> int:
-        """Return the most rewards that are under way at once.
-
-        It is a bound for fixed delays and batches. The number of geometric delays that go on has a
-        mean of at most D and is hardly ever many standard deviations above it.
-        """
+    def longest_delay(self, horizon: int) -> int:
+        """Return the most decisions that a reward is late by, if it comes before the horizon."""
+        longest = int(self.delay)
         if self.kind == GEOMETRIC:
-            longest = math.ceil(LONGEST * (self.delay + 1.0))
-            waiting = min(longest, math.ceil(self.delay + 30.0 * math.sqrt(self.delay) + 1000.0))
-        else:
-            waiting = int(self.delay)
-        if self.clicks_only is not None:
-            waiting += self.clicks_only
-        return min(horizon, waiting + 1)
+            longest = math.ceil(MOST_LOG * (self.delay + 1.0))
+        return min(horizon, max(longest, self.clicks_only or 0))
 
     def shortened(self, horizon: int) -> Traffic:
         """Return the traffic with delays of at most a quarter of the horizon, for a short check."""

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ClassVar, TypeAlias
 
-from handful.errors import EngineError, RuleError
+from handful.errors import RuleError
 from handful.instances import distributions
 from handful.instances.traffic import Traffic
 from handful.policies.base import Policy
@@ -309,9 +309,9 @@ class InTraffic(Records):
         world, flow = World.of(instance), busy.numbers(instance)
         values = check_settings(cell.policy, cell.policy_settings())
         p = cell.policy.parameters(instance.n_arms, cell.memory, instance.endless, values)
-        room = busy.most_waiting(cell.horizon)
+        longest = busy.longest_delay(cell.horizon)
         arms = instance.n_arms if busy.drift else 0
-        space = traffic.traffic_space(cell.policy, self.slots(cell), room, arms)
+        space = traffic.traffic_space(cell.policy, self.slots(cell), longest, arms)
         mine = space.record
 
         def run(block: Block, batch: Batch) -> None:
@@ -321,12 +321,6 @@ class InTraffic(Records):
             except mistakes.RAISED_IN_A_KERNEL as error:
                 decisions = int(mine.scalars["clock"][0])
                 mistakes.raise_from_kernel(error, cell.policy, decisions, len(mine.slots))
-            if mine.failed[0] == traffic.FULL:
-                raise EngineError(
-                    f"{cell.policy.name}, after {int(mine.scalars['clock'][0])} decisions: more "
-                    f"than {room} rewards were under way, for which the compiled engine has no "
-                    "room: use engine='python'"
-                )
             if mine.failed[0] != record.FINE:
                 raise _mistake(cell, mine)
 

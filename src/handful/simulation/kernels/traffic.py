@@ -1,8 +1,9 @@
 """Any policy in traffic as a kernel: rewards come late or never, and means drift.
 
 The policy's `propose` and `observe` are compiled from their own source, as in `record`, and every
-decision is made one by one. Rewards under way wait in a binary heap, ordered by the decision after
-which they arrive, then by their own.
+decision is made one by one. Delays are bounded, also random ones, since uniform numbers have 53
+bits. So rewards under way fit into a ring, and none takes longer to be put there or to be found if
+more are under way.
 
 What is true of an arm is looked up when a slot is first pulled in a stay, and again whenever means
 change. Until then the gap of a slot is constant, so that regret is still an exact sum of pulls
@@ -46,18 +47,24 @@ for _function in (
 ):
     use(_function)
 
-FULL = WRONG_ARM + 1
-"""What ended a run before its time, besides what `record` knows: too many rewards under way."""
 NO_WINDOW = 0
+NOWHERE = -1
 
 
 class Waiting(NamedTuple):
-    """Rewards under way: a binary heap, ordered by arrival, then by decision."""
+    """Rewards under way, in a ring of W places, where W - 1 is the longest delay.
 
-    arrivals: Ints
-    decisions: Ints
+    What decision t is due waits in place t mod W, and is delivered before decision t + W needs the
+    place. The rewards that arrive after decision t are a list: its first and its last place are in
+    `first` and `last` at t mod W. Decisions are added in their order, so lists have that order.
+    """
+
     slots: Ints
     rewards: Floats
+    following: Ints
+    """The next place of the same list, or `NOWHERE`."""
+    first: Ints
+    last: Ints
 
 
 class TrafficSpace(NamedTuple):
@@ -73,13 +80,13 @@ class TrafficSpace(NamedTuple):
     """The generator of drifting means."""
 
 
-def traffic_space(policy: type[Policy], slots: int, waiting: int, arms: int) -> TrafficSpace:
-    """Return the space for runs with so many slots, rewards under way and drifting means."""
-    ints = np.zeros((3, waiting), dtype=np.int64)
+def traffic_space(policy: type[Policy], slots: int, longest: int, arms: int) -> TrafficSpace:
+    """Return the space for runs with so many slots, delays up to `longest`, and drifting means."""
+    places = np.zeros((4, longest + 1), dtype=np.int32)
     words = np.zeros((2, 2), dtype=np.uint64)
     return TrafficSpace(
         record_space(policy, slots),
-        Waiting(ints[0], ints[1], ints[2], np.zeros(waiting)),
+        Waiting(places[0], np.zeros(longest + 1), places[1], places[2], places[3]),
         np.zeros(arms),
         words[0],
         words[1],
@@ -87,57 +94,19 @@ def traffic_space(policy: type[Policy], slots: int, waiting: int, arms: int) -> 
 
 
 @use
-def before(waiting: Waiting, i: int, j: int) -> bool:
-    """Whether the reward at i is delivered before the one at j."""
-    if waiting.arrivals[i] != waiting.arrivals[j]:
-        return waiting.arrivals[i] < waiting.arrivals[j]
-    return waiting.decisions[i] < waiting.decisions[j]
-
-
-@use
-def exchange(waiting: Waiting, i: int, j: int) -> None:
-    """Exchange the rewards at i and j."""
-    arrival, decision = waiting.arrivals[i], waiting.decisions[i]
-    slot, reward = waiting.slots[i], waiting.rewards[i]
-    waiting.arrivals[i] = waiting.arrivals[j]
-    waiting.decisions[i] = waiting.decisions[j]
-    waiting.slots[i] = waiting.slots[j]
-    waiting.rewards[i] = waiting.rewards[j]
-    waiting.arrivals[j] = arrival
-    waiting.decisions[j] = decision
-    waiting.slots[j] = slot
-    waiting.rewards[j] = reward
-
-
-@use
-def push(
-    waiting: Waiting, size: int, arrival: int, decision: int, slot: int, reward: float
-) -> None:
-    """Add a reward to a heap of this size, which has room for it."""
-    waiting.arrivals[size] = arrival
-    waiting.decisions[size] = decision
-    waiting.slots[size] = slot
-    waiting.rewards[size] = reward
-    i = size
-    while i > 0 and before(waiting, i, (i - 1) // 2):
-        exchange(waiting, i, (i - 1) // 2)
-        i = (i - 1) // 2
-
-
-@use
-def drop_first(waiting: Waiting, size: int) -> None:
-    """Remove the first reward of a heap of this size."""
-    last = size - 1
-    exchange(waiting, 0, last)
-    i = 0
-    while 2 * i + 1 < last:
-        child = 2 * i + 1
-        if child + 1 < last and before(waiting, child + 1, child):
-            child += 1
-        if before(waiting, i, child):
-            return
-        exchange(waiting, i, child)
-        i = child
+def send(waiting: Waiting, here: int, delay: int, slot: int, reward: float) -> None:
+    """Put the reward of the decision whose place is `here` on its way."""
+    there = here + delay
+    if there >= len(waiting.first):
+        there -= len(waiting.first)
+    waiting.slots[here] = slot
+    waiting.rewards[here] = reward
+    waiting.following[here] = NOWHERE
+    if waiting.first[there] == NOWHERE:
+        waiting.first[there] = here
+    else:
+        waiting.following[waiting.last[there]] = here
+    waiting.last[there] = here
 
 
 @cache
@@ -179,7 +148,10 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
             best = means[drift.best_arm(means)]
         changes = 0
         next_change = drift.change_time(flow.drift, flow.drift_number, T, 1)
-        size = 0
+        places = len(waiting.first)
+        for i in range(places):
+            waiting.first[i] = NOWHERE
+        here = 0
         high = 0.0
         low = 0.0
         t = 0
@@ -246,22 +218,22 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                 flight.issue(now, slot)
                 n[slot] += 1
                 t += 1
+                here += 1
+                if here == places:
+                    here = 0
                 due = traffic.arrival(flow, t, value, delays)
                 # What is due after the horizon is never delivered.
                 if due != traffic.LOST and due <= T:
-                    if size == len(waiting.arrivals):
-                        failed[0] = FULL
-                        failed[1] = slot
-                        return
-                    push(waiting, size, due, t, slot, value)
-                    size += 1
-                while size > 0 and waiting.arrivals[0] <= t:
-                    came, decision = waiting.slots[0], waiting.decisions[0]
-                    value = waiting.rewards[0]
-                    drop_first(waiting, size)
-                    size -= 1
-                    if flight.answer(now, came, decision) == flight.CREDITED:
-                        observe(now, came, value, p)
+                    send(waiting, here, due - t, slot, value)
+                came = waiting.first[here]
+                waiting.first[here] = NOWHERE
+                while came != NOWHERE:
+                    age = here - came
+                    if age < 0:
+                        age += places
+                    if flight.answer(now, waiting.slots[came], t - age) == flight.CREDITED:
+                        observe(now, waiting.slots[came], waiting.rewards[came], p)
+                    came = waiting.following[came]
             if t == batch.grid[g]:
                 batch.regret[r, g] = plus_all(high, low, n, gaps, 0, len(slots), 1)[0]
                 g += 1
