@@ -23,17 +23,19 @@ def traffic(command: F) -> F:
             help="How many decisions late each reward comes: 200; geometric:200, random with this "
             "mean; batch:500, together after every 500th decision.",
         ),
-        click.option("--lost", type=float, help="The probability that a reward never comes."),
+        click.option("--lost", type=float, help="The probability that a reward is lost."),
         click.option(
             "--drift", metavar="DRIFT",
-            help="How the means change: falls, the best arm becomes the worst after half of the "
-            "decisions; rises or rises:P, another arm gets the mean P, 0.97 unless given, then; "
-            "swap:N, the best and a random arm change places every T/N decisions; walk:SD, every "
-            "100 decisions each mean moves by a normal step.",
+            help="How the means change. falls: after half of the decisions the best arm's mean "
+            "becomes the lowest. rises or rises:P: after half of the decisions another arm gets "
+            "the mean P, 0.97 unless given. swap:N: every T/N decisions the best arm and a random "
+            "other one exchange their means. walk:SD: every 100 decisions each mean moves by a "
+            "normal step. For finite sets of at most 4096 arms.",
         ),
         click.option(
             "--clicks-only", type=number, metavar="W",
-            help="Only rewards above 0 are seen: a reward of 0 comes after W decisions.",
+            help="Only rewards above 0 are seen: a reward of 0 is delivered W decisions late, "
+            "when none has come.",
         ),
     )  # fmt: skip
     return _with_options(command, options)
