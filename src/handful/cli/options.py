@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +13,32 @@ from handful.cli.show import number
 F = TypeVar("F", bound=Callable[..., Any])
 
 n_jobs = click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
+
+
+def traffic(command: F) -> F:
+    """Add the options of rewards that come late or never, and of means that drift."""
+    options = (
+        click.option(
+            "--delay", metavar="DELAY",
+            help="How many decisions late each reward comes: 200; geometric:200, random with this "
+            "mean; batch:500, together after every 500th decision.",
+        ),
+        click.option("--lost", type=float, help="The probability that a reward is lost."),
+        click.option(
+            "--drift", metavar="DRIFT",
+            help="How the means change. falls: after half of the decisions the best arm's mean "
+            "becomes the lowest. rises or rises:P: after half of the decisions another arm gets "
+            "the mean P, 0.97 unless given. swap:N: every T/N decisions the best arm and a random "
+            "other one exchange their means. walk:SD: every 100 decisions each mean moves by a "
+            "normal step. For finite sets of at most 4096 arms.",
+        ),
+        click.option(
+            "--clicks-only", type=number, metavar="W",
+            help="Only rewards above 0 are seen: a reward of 0 is delivered W decisions late, "
+            "when none has come.",
+        ),
+    )  # fmt: skip
+    return _with_options(command, options)
 
 
 def seed(*short: str) -> Callable[[F], F]:
@@ -38,9 +64,11 @@ def of_a_report(numbers: str, files: str) -> Callable[[F], F]:
         ),
     )  # fmt: skip
 
-    def with_options(command: F) -> F:
-        for option in reversed(options):  # click lists the one first that is applied last
-            command = option(command)
-        return command
+    return lambda command: _with_options(command, options)
 
-    return with_options
+
+def _with_options(command: F, options: Sequence[Callable[[F], F]]) -> F:
+    """Add options to a command, in this order."""
+    for option in reversed(options):  # click lists the one first that is applied last
+        command = option(command)
+    return command

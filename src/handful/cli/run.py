@@ -51,6 +51,7 @@ from handful.simulation.plan import ENGINES, parse_policy
 )  # fmt: skip
 @click.option("--tape", is_flag=True, help="The same reward tape for all policies.")
 @click.option("--record", is_flag=True, help="Record which arms were in memory when (in --out).")
+@options.traffic
 @options.n_jobs
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, one object a cell.")
 @click.option(
@@ -70,6 +71,10 @@ def command(
     engine: str,
     tape: bool,
     record: bool,
+    delay: str | None,
+    lost: float | None,
+    drift: str | None,
+    clicks_only: int | None,
     n_jobs: int | None,
     as_json: bool,
     out: Path | None,
@@ -85,15 +90,23 @@ def command(
         raise SettingError("--record needs a file for the record: give --out X.parquet")
     shared = {"eta": eta, "alpha": alpha}
     cells = [
-        cell(policy, instance, memory, horizon, runs, seed, tape, record, settings)
+        cell(
+            policy, instance, memory, horizon, runs, seed, tape, record, settings,
+            delay=delay, lost=lost, drift=drift, clicks_only=clicks_only,
+        )
         for policy in policies
         for settings in [_accepted(policy, shared)]
         for memory in _memories(policy, memories)
         for instance in instances
         for horizon in horizons
-    ]
+    ]  # fmt: skip
     _check_used(cells, shared, memories)
     if rho is not None:
+        if drift is not None:
+            raise SettingError(
+                f"--rho compares with a fixed mean, and with --drift {drift} the means change: "
+                "leave one of them out"
+            )
         for planned in cells:
             planned.instance.quantile(rho)
     results = _run(cells, engine, os.cpu_count() or 1 if n_jobs is None else n_jobs)
@@ -122,7 +135,7 @@ def _say_what_was_summed(results: list[Result]) -> None:
         if result.pulls is None and result.mean_pulls is not None:
             s = result.settings
             click.echo(
-                f"{result.label} on {shortened(s['instance'])}: pulls by arm are a mean over "
+                f"{result.label} on {shortened(result.world)}: pulls by arm are a mean over "
                 f"runs, since {s['runs']:,} runs of {s['n_arms']:,} arms are too many to store",
                 err=True,
             )
@@ -165,6 +178,9 @@ def _print(results: list[Result], rho: float | None) -> None:
     ]
     if rho is not None:
         heads.append(f"regret({rho:g})")
+    traffic = any(result.traffic for result in results)
+    if traffic:
+        heads.insert(2, "traffic")
     rows = []
     for result in results:
         s, regret = result.settings, result.regret
@@ -184,7 +200,9 @@ def _print(results: list[Result], rho: float | None) -> None:
         )
         if rho is not None:
             rows[-1].append(f"{result.quantile_regret(rho).mean:.1f}")
-    table(heads, rows, left=2, spare=("Mpulls/s", "engine", "median", "runs"))
+        if traffic:
+            rows[-1].insert(2, result.traffic)
+    table(heads, rows, left=3 if traffic else 2, spare=("Mpulls/s", "engine", "median", "runs"))
 
 
 def _memories(policy: str, memories: tuple[int, ...]) -> tuple[int | None, ...]:

@@ -73,7 +73,10 @@ class Instance:
 
     def draw(self, arm: int, rng: Generator, key: int = 0) -> float:
         """Draw a reward of an arm."""
-        mean = self.mean(arm, key)
+        return self.draw_at(self.mean(arm, key), rng)
+
+    def draw_at(self, mean: float, rng: Generator) -> float:
+        """Draw a reward of an arm that has this mean."""
         return distributions.draw(self.distribution, mean, self._centre(mean), self.spread, rng)
 
     def _centre(self, mean: float) -> float:

@@ -175,7 +175,7 @@ def pulls_of(result: Result) -> NDArray[Any]:
         pulls = result.mean_pulls.reshape(1, -1)
     if pulls is None:
         raise SettingError(
-            f"{result.label} on {shortened(result.settings['instance'])} has no pulls by arm: they "
+            f"{result.label} on {shortened(result.world)} has no pulls by arm: they "
             "are counted for finite sets of up to 4096 arms"
         )
     try:
@@ -215,10 +215,10 @@ def _timelines(
 
 
 def _panels(results: Iterable[Result]) -> dict[tuple[str, int], dict[str, Result]]:
-    """Results by instance and horizon, then by a unique name."""
+    """Results by instance, traffic and horizon, then by a unique name."""
     groups: dict[tuple[str, int], list[Result]] = {}
     for result in results:
-        key = (result.settings["instance"], result.settings["horizon"])
+        key = (result.world, result.settings["horizon"])
         groups.setdefault(key, []).append(result)
     if len(groups) > MOST_PANELS:
         raise SettingError(
@@ -274,7 +274,7 @@ def _looks(panels: dict[tuple[str, int], dict[str, Result]]) -> dict[str, Style]
 
 
 def _full_names(results: Iterable[Result]) -> list[str]:
-    return [f"{result.label} on {result.settings['instance']}" for result in results]
+    return [f"{result.label} on {result.world}" for result in results]
 
 
 def _listed(texts: Iterable[str], most: int = 8) -> str:

@@ -31,7 +31,7 @@ def stays_of(result: Result, run: int) -> Stays:
     run = integer("run", run)
     if result.stays is None:
         raise SettingError(
-            f"{result.label} on {shortened(result.settings['instance'])} has no record of its "
+            f"{result.label} on {shortened(result.world)} has no record of its "
             "memory: simulate with record=True (on the command line: handful run --record --out "
             "...)"
         )
@@ -119,8 +119,13 @@ def recommended_last(result: Result, stays: Stays) -> int:
 
 
 def phase_starts(result: Result, until: int | None = None) -> list[tuple[int, int, int]]:
-    """(pulls before it, round, phase) of each phase that began; none for other algorithms."""
+    """(pulls before it, round, phase) of each phase that began; none for other algorithms.
+
+    Late and lost rewards make phases longer, so that their starts are not known.
+    """
     settings = result.settings
+    if result.traffic:
+        return []
     try:
         policy = policy_class(settings["policy"])
     except UnknownNameError:  # a policy of one's own

@@ -81,7 +81,7 @@ def plot_memory(
     _label_rows(ax, rows)
     ax.set_xlabel("pulls")
     number = run + settings.get("first_run", 0)
-    whose = f"{result.label} on {shortened(settings['instance'], 44)}, run {number}:"
+    whose = f"{result.label} on {shortened(result.world, 44)}, run {number}:"
     verdict = f"ends with {rows.described(last)}"
     ax.set_title(
         f"{whose}{' ' if len(whose + verdict) < 80 else chr(10)}{verdict}",

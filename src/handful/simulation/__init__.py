@@ -47,6 +47,10 @@ def simulate(
     engine: str = "auto",
     tape: bool = False,
     record: bool = False,
+    delay: str | float | None = None,
+    lost: float | None = None,
+    drift: str | None = None,
+    clicks_only: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
     **settings: float,
@@ -67,14 +71,24 @@ def simulate(
         engine: "auto", "skip", "compiled" or "python".
         tape: take rewards from a tape that is the same for all policies.
         record: also record which arms were in memory when (`result.stays`).
+        delay: how many decisions late rewards come: 200, or "geometric:200" for random delays with
+            this mean, or "batch:500" for rewards that come together after every 500th decision.
+        lost: the probability that a reward never comes.
+        drift: how the means change: "falls", "rises", "rises:0.97", "swap:5" or "walk:0.01" (see
+            "Late and lost rewards, drifting means" in docs/simulation.md).
+        clicks_only: after how many decisions a reward of 0 comes, where only clicks are seen.
         n_jobs: workers; None: every core for the compiled engine, one for the python engine.
         progress: True for a progress bar on a terminal or in a notebook, or a function that is
             called now and then with the number of pulls done in all runs.
         settings: the policy's own, such as eta.
     """
-    planned = cell(policy, instance, memory, horizon, runs, seed, tape, record, settings)
+    planned = cell(
+        policy, instance, memory, horizon, runs, seed, tape, record, settings,
+        delay=delay, lost=lost, drift=drift, clicks_only=clicks_only,
+    )  # fmt: skip
     total = planned.horizon * planned.runs
-    with shown_progress(progress, total, f"{planned.label} on {planned.instance.name}") as report:
+    what = f"{planned.label} on {planned.world}"
+    with shown_progress(progress, total, what) as report:
         return run_cell(planned, engine=engine, n_jobs=n_jobs, progress=report)
 
 
@@ -112,6 +126,10 @@ def compare(
     runs: int | range | None = None,
     seed: int | None = None,
     engine: str | None = None,
+    delay: str | float | None = None,
+    lost: float | None = None,
+    drift: str | None = None,
+    clicks_only: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
     **settings: float,
@@ -131,6 +149,11 @@ def compare(
         runs: independent runs, or a range of their numbers; 100 unless given.
         seed: any integer; 0 unless given.
         engine: as in `simulate`; "auto" unless given.
+        delay: as in `simulate`. On a tape, delays and losses are the same for both policies, and so
+            are drifting means.
+        lost: as in `simulate`.
+        drift: as in `simulate`.
+        clicks_only: as in `simulate`.
         n_jobs: workers.
         progress: as in `simulate`, once for each policy.
         settings: none; a setting belongs to one of the two and is part of its name.
@@ -142,7 +165,10 @@ def compare(
             f'"ucb-m:{key}={value}"'
         )
     if isinstance(a, Result) and isinstance(b, Result):
-        given = (instance, memory, horizon, runs, seed, engine, n_jobs, progress)
+        given = (
+            instance, memory, horizon, runs, seed, engine, delay, lost, drift, clicks_only, n_jobs,
+            progress,
+        )  # fmt: skip
         if any(value is not None for value in given):
             raise SettingError(
                 "results were simulated already, each with its own instance, runs and seed: give "
@@ -163,7 +189,8 @@ def compare(
         simulate(
             policy, instance, memory=memory if cls.takes_memory() else None, horizon=horizon,
             runs=100 if runs is None else runs, seed=seed or 0, engine=engine or "auto",
-            tape=True, n_jobs=n_jobs, progress=progress,
+            tape=True, delay=delay, lost=lost, drift=drift, clicks_only=clicks_only,
+            n_jobs=n_jobs, progress=progress,
         )
         for policy, cls in zip((a, b), classes, strict=True)
     )  # fmt: skip

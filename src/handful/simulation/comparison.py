@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import SettingError, shortened
+from handful.instances.traffic import SETTINGS as TRAFFIC
 from handful.simulation.intervals import half_width
 from handful.simulation.result import Estimate, Result
 
@@ -72,6 +73,7 @@ class Comparison:
             "a": self.a.label,
             "b": self.b.label,
             **{key: self.a.settings.get(key, 0) for key in _COMMON},
+            **{key: self.a.settings[key] for key in TRAFFIC if key in self.a.settings},
             "regret_a": self.a.regret.mean,
             "regret_b": self.b.regret.mean,
             "difference": found.mean,
@@ -82,10 +84,10 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        s = self.a.settings
+        s, world = self.a.settings, shortened(self.a.world)
         runs = f"{s['runs']} paired run{'s' * (s['runs'] != 1)}"
         lines = [
-            f"{self.a.label} against {self.b.label} on {shortened(s['instance'])}: regret after "
+            f"{self.a.label} against {self.b.label} on {world}: regret after "
             f"{s['horizon']} pulls, {runs}, seed {s['seed']}",
             *(f"  {name}: {value}" for name, value in self._rows()),
             f"  {self.verdict}",
@@ -119,10 +121,10 @@ def paired(a: Result, b: Result) -> Comparison:
     for result in (a, b):
         if not result.settings["tape"]:
             raise SettingError(
-                f"{result.label} on {result.settings['instance']} was simulated without a common "
+                f"{result.label} on {result.world} was simulated without a common "
                 "tape, so its runs have no partners: simulate both with tape=True and one seed"
             )
-    for key in _COMMON:
+    for key in (*_COMMON, *TRAFFIC):
         one, other = a.settings.get(key, 0), b.settings.get(key, 0)
         if one != other:
             raise SettingError(

@@ -28,11 +28,18 @@ from handful.simulation.kernels.block import Block
 from handful.simulation.kernels.jit import CompileError, cache_folder, is_cached, is_cold
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import Batch
-from handful.simulation.kinds import forget_kernels, kind_of, round_shape
+from handful.simulation.kinds import forget_kernels, kind_for, round_shape
 from handful.simulation.mistakes import not_compiled
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
-from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
+from handful.simulation.seeds import (
+    delay_stream,
+    drift_stream,
+    policy_seed,
+    reward_stream,
+    tape_key,
+    world_key,
+)
 
 _BATCH = 256
 """Runs whose arrays exist at the same time."""
@@ -57,8 +64,10 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     cell = as_run(cell)
     if issubclass(cell.policy, PhasedPolicy) and cell.policy.rule.monotone:
         check_monotone(cell.policy.rule)
-    pulls = min(_CHECKED_PULLS, max(10, _CHECKED_LOOKS // kind_of(cell.policy).slots(cell)))
+    pulls = min(_CHECKED_PULLS, max(10, _CHECKED_LOOKS // kind_for(cell).slots(cell)))
     tiny = replace(cell, horizon=min(cell.horizon, pulls), runs=1, first_run=0, record=False)
+    if tiny.traffic is not None:
+        tiny = replace(tiny, traffic=tiny.traffic.shortened(tiny.horizon))
     # A skipping kernel skips only between two times of the grid.
     every = tiny.horizon if skipping else 1
     grid = sorted({*range(every, tiny.horizon + 1, every), max(1, tiny.horizon // 10)})
@@ -70,7 +79,7 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     except CompileError as error:
         raise EngineError(not_compiled(cell.policy.name, str(error))) from error
     right = slow is None or _same(fast, slow)
-    if not skipping and kind_of(cell.policy).most_lanes(cell, skipping) > 1:
+    if not skipping and kind_for(cell).most_lanes(cell, skipping) > 1:
         # In a block of runs and without stops, other loops do the work.
         block = simulate_runs(replace(tiny, runs=WIDTH), [tiny.horizon], n_jobs=1)
         right = right and block.regret[0, -1] == fast.regret[0, -1]
@@ -102,7 +111,7 @@ def compiles_once(cell: Cell) -> bool:
 
 
 def _kernel(cell: Cell, skipping: bool) -> Any:
-    kind = kind_of(cell.policy)
+    kind = kind_for(cell)
     return kind.kernel(cell, kind.build(cell, skipping))
 
 
@@ -111,7 +120,7 @@ def _interpreted(tiny: Cell, grid: list[int]) -> Outcome:
     batch = _batch(tiny, grid, range(1))
     with np.errstate(over="ignore"):  # 64-bit words wrap around
         plain = _kernel(tiny, skipping=True).py_func
-        kind_of(tiny.policy).start(tiny, plain, 1)(Block(0, 1, 1), batch)
+        kind_for(tiny).start(tiny, plain, 1)(Block(0, 1, 1), batch)
     return _outcome(tiny, batch, 1)
 
 
@@ -157,7 +166,7 @@ def _run_batch(
     skipping: bool,
 ) -> None:
     counters = np.zeros((workers, 1), dtype=np.int64)
-    kind = kind_of(cell.policy)
+    kind = kind_for(cell)
     kernel = _kernel(cell, skipping)
     blocks = _blocks(runs, workers, kind.most_lanes(cell, skipping))
     lanes = max(block.lanes for block in blocks)
@@ -211,7 +220,7 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
     n = len(runs)
     keys = [seed_word(policy_seed(cell.seed, cell.id, run)) for run in runs]
     stays = _stays(cell) if cell.record else 0
-    slots = kind_of(cell.policy).slots(cell)
+    slots = kind_for(cell).slots(cell)
     return Batch(
         choices=np.array([generator_from(key) for key in keys], dtype=np.uint64),
         rewards=np.array([reward_stream(cell.seed, cell.id, run) for run in runs], dtype=np.uint64),
@@ -230,7 +239,16 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
         stay_recommended=np.zeros((n, stays), dtype=np.int64),
         progress=np.zeros(1, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),
+        delays=_streams(cell, delay_stream, runs),
+        drifts=_streams(cell, drift_stream, runs),
     )
+
+
+def _streams(cell: Cell, stream: Callable[[int, str, int, bool], list[int]], runs: range) -> Any:
+    """Return a generator of traffic for each run; none without traffic."""
+    numbers = runs if cell.traffic is not None else range(0)
+    found = [stream(cell.seed, cell.id, run, cell.tape) for run in numbers]
+    return np.array(found, dtype=np.uint64).reshape(len(numbers), 2)
 
 
 def _stays(cell: Cell) -> int:

@@ -22,12 +22,12 @@ def choose(planned: Cell, engine: str) -> str:
         ) from None
     if engine == "skip" and (why := cannot_skip(planned)):
         raise SettingError(
-            f"the skipping engine cannot run {planned.policy.name} on {planned.instance.name}: "
+            f"the skipping engine cannot run {planned.policy.name} on {planned.world}: "
             f"{why}; engine 'auto' takes the fastest that can"
         )
     if engine == "compiled" and not supports(planned):
         raise SettingError(
-            f"the compiled engine cannot run {planned.policy.name} on {planned.instance.name}: "
+            f"the compiled engine cannot run {planned.policy.name} on {planned.world}: "
             "use engine='python'"
         )
     if engine != "auto":
@@ -45,24 +45,24 @@ def as_run(cell: Cell) -> Cell:
 
 def supports(cell: Cell) -> bool:
     """Whether the compiled engine can run the cell."""
-    from handful.simulation.kinds import is_its_functions, kind_of
+    from handful.simulation.kinds import is_its_functions, kind_for
 
     if not is_its_functions(cell.policy):
         return False
     cell = as_run(cell)
-    return kind_of(cell.policy).supports(cell)
+    return kind_for(cell).supports(cell)
 
 
 def cannot_skip(cell: Cell) -> str:
     """Why the skipping engine cannot run the cell; empty if it can."""
-    from handful.simulation.kinds import kind_of
+    from handful.simulation.kinds import kind_for
 
     if cell.tape:
         return "a tape has a reward for every pull"
     if not supports(cell):
         return "only the python engine can"
     cell = as_run(cell)
-    return kind_of(cell.policy).cannot_skip(cell)
+    return kind_for(cell).cannot_skip(cell)
 
 
 def supports_skipping(cell: Cell) -> bool:
@@ -72,9 +72,9 @@ def supports_skipping(cell: Cell) -> bool:
 
 def gains_by_skipping(cell: Cell) -> bool:
     """Whether the skipping engine can run the cell and is the faster one."""
-    from handful.simulation.kinds import kind_of
+    from handful.simulation.kinds import kind_for
 
     if not supports_skipping(cell):
         return False
     cell = as_run(cell)
-    return kind_of(cell.policy).gains_by_skipping(cell)
+    return kind_for(cell).gains_by_skipping(cell)

@@ -1,11 +1,13 @@
 """What engines must know of each kind of policy, in one place.
 
 A kind says whether the compiled engines can run a cell, whether skipping pays, about how long a
-pull takes, and brings the kernel and the space that it works in. There are two:
+pull takes, and brings the kernel and the space that it works in. There are two kinds of policies,
+and one kind of cells, whatever the policy:
 
     Records    any policy: its `propose` and `observe`, compiled from their own source
     Phases     the paper's algorithms, whose schedule is known beforehand: many runs in lockstep,
                tables, sub-phases looked up, pulls skipped; proven equal to the two functions
+    InTraffic  cells with late or lost rewards or drifting means: the two functions, compiled
 
 To give a kind of policy a faster kernel, write a `Kind` that serves it and make one below.
 """
@@ -20,13 +22,14 @@ from typing import Any, ClassVar, TypeAlias
 
 from handful.errors import RuleError
 from handful.instances import distributions
+from handful.instances.traffic import Traffic
 from handful.policies.base import Policy
 from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.settings import check_settings
 from handful.rules.base import as_given
 from handful.simulation import mistakes
-from handful.simulation.kernels import phased, record, segments
+from handful.simulation.kernels import phased, record, segments, traffic
 from handful.simulation.kernels.block import BEGAN, LANE, M_NOW, Block, space
 from handful.simulation.kernels.step import NAN
 from handful.simulation.kernels.world import FEW, Batch, Build, World
@@ -276,7 +279,59 @@ class Phases(Kind):
         phased.phased_kernel.cache_clear()
 
 
-RECORDS, PHASES = Records(), Phases()
+class InTraffic(Records):
+    """Any policy where rewards come late or never, or means drift."""
+
+    def serves(self, policy: type[Policy]) -> bool:
+        """None by itself: `kind_for` takes this kind for cells with traffic."""
+        return False
+
+    def cannot_skip(self, cell: Cell) -> str:
+        """Why not: pulls whose rewards are under way cannot be skipped."""
+        return "rewards that come late or never, and means that drift, are simulated pull by pull"
+
+    def cost(self, cell: Cell) -> float:
+        """By memory: most policies look at every slot."""
+        return 60.0 + 4.0 * min(self.slots(cell), 1000)
+
+    def slots(self, cell: Cell) -> int:
+        """As many as without traffic."""
+        return kind_of(cell.policy).slots(cell)
+
+    def kernel(self, cell: Cell, build: Build) -> Any:
+        """One for each policy."""
+        policy: Any = cell.policy
+        return traffic.traffic_kernel(policy, build)
+
+    def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
+        """With a record of the policy and room for the rewards under way."""
+        instance, busy = cell.instance, _traffic(cell)
+        world, flow = World.of(instance), busy.numbers(instance)
+        values = check_settings(cell.policy, cell.policy_settings())
+        p = cell.policy.parameters(instance.n_arms, cell.memory, instance.endless, values)
+        longest = busy.longest_delay(cell.horizon)
+        arms = instance.n_arms if busy.drift else 0
+        space = traffic.traffic_space(cell.policy, self.slots(cell), longest, arms)
+        mine = space.record
+
+        def run(block: Block, batch: Batch) -> None:
+            mine.cleared()
+            try:
+                kernel(block.first, p, world, flow, batch, space)
+            except mistakes.RAISED_IN_A_KERNEL as error:
+                decisions = int(mine.scalars["clock"][0])
+                mistakes.raise_from_kernel(error, cell.policy, decisions, len(mine.slots))
+            if mine.failed[0] != record.FINE:
+                raise _mistake(cell, mine)
+
+        return run
+
+    def forget(self) -> None:
+        """All kernels of policies in traffic."""
+        traffic.traffic_kernel.cache_clear()
+
+
+RECORDS, PHASES, IN_TRAFFIC = Records(), Phases(), InTraffic()
 
 
 def is_its_functions(policy: type[Policy]) -> bool:
@@ -297,6 +352,11 @@ def kind_of(policy: type[Policy]) -> Kind:
     return next(kind for kind in reversed(Kind.made) if kind.serves(policy))
 
 
+def kind_for(cell: Cell) -> Kind:
+    """The kind that runs a cell."""
+    return kind_of(cell.policy) if cell.traffic is None else IN_TRAFFIC
+
+
 def _same_method(one: Any, other: Any) -> bool:
     return one.__func__ is other.__func__
 
@@ -311,6 +371,11 @@ def round_shape(cell: Cell) -> tuple[float, float]:
     """B and alpha of the rounds of a phased policy."""
     policy = _phased(cell)
     return policy.round_shape(cell.memory, check_settings(policy, cell.settings))
+
+
+def _traffic(cell: Cell) -> Traffic:
+    assert cell.traffic is not None
+    return cell.traffic
 
 
 def _phased(cell: Cell) -> type[PhasedPolicy]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from handful.errors import SettingError, UnknownNameError, integer
 from handful.instances import Instance, instance
+from handful.instances.traffic import Traffic, traffic
 from handful.policies import POLICIES, parse_settings, policy_class
 from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
@@ -24,7 +25,7 @@ ENGINES = ("auto", "skip", "compiled", "python")
 MAX_HORIZON = 2**53
 MAX_RUNS = 10**9
 FEW_ARMS = 4096
-"""Up to this many arms, pulls are counted by arm."""
+"""Up to this many arms, pulls are counted by arm, and means can drift."""
 _CLASS = re.compile(r"((?:[^\W\d]\w*\.)*[^\W\d]\w*):([^\W\d]\w*)(?::(.*))?", re.DOTALL)
 """module:Class, with settings after a second colon."""
 
@@ -43,6 +44,8 @@ class Cell:
     tape: bool = False
     record: bool = False
     first_run: int = 0
+    traffic: Traffic | None = None
+    """How late rewards come, how many are lost, how means drift; None: at once, all, not at all."""
     known_as: str = ""
     """The id of the cell that the user asked for, if another policy runs in its place."""
 
@@ -53,14 +56,19 @@ class Cell:
             return self.known_as
         values = check_settings(self.policy, self.settings)
         given = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
-        return f"{self.policy.name}{given} M={self.memory} {self.instance.name}"
+        return f"{self.policy.name}{given} M={self.memory} {self.world}"
+
+    @property
+    def world(self) -> str:
+        """The instance's name, and the traffic if there is any."""
+        return f"{self.instance.name} {self.traffic.name}" if self.traffic else self.instance.name
 
     @property
     def run_numbers(self) -> range:
         """The numbers of the runs; the seeds of a run are derived from its number."""
         return range(self.first_run, self.first_run + self.runs)
 
-    def how_run(self) -> dict[str, int | bool]:
+    def how_run(self) -> dict[str, int | float | str]:
         """How the cell is run, as the settings of its result have it."""
         return {
             "horizon": self.horizon,
@@ -69,6 +77,7 @@ class Cell:
             "seed": self.seed,
             "tape": self.tape,
             "record": self.record,
+            **(self.traffic.settings if self.traffic else {}),
         }
 
     @property
@@ -105,11 +114,17 @@ def cell(
     tape: bool = False,
     record: bool = False,
     settings: Mapping[str, float | None] | None = None,
+    *,
+    delay: str | float | None = None,
+    lost: float | None = None,
+    drift: str | None = None,
+    clicks_only: int | None = None,
 ) -> Cell:
     """Make a validated cell.
 
     Settings in the policy's name, such as `ucb-m:eta=0.2`, take precedence over `settings`. `runs`
-    is how many runs there are, or the range of their numbers.
+    is how many runs there are, or the range of their numbers. For `delay`, `lost`, `drift` and
+    `clicks_only` see `simulate`.
     """
     numbers = run_range(runs)
     cls, inline = parse_policy(policy)
@@ -129,17 +144,22 @@ def cell(
             f"{cls.name} is for finite sets of arms, and {world.name} is endless: take an instance "
             "such as linear:100, or a policy such as qucb-m"
         )
+    busy = traffic(delay, lost, clicks_only, drift)
+    pulls = whole("horizon", horizon, MAX_HORIZON)
+    if busy is not None and busy.drift is not None:
+        busy.drift.check(world, FEW_ARMS, pulls)
     return Cell(
         policy=cls,
         memory=cls.memory_for(memory, world.n_arms),
         instance=world,
-        horizon=whole("horizon", horizon, MAX_HORIZON),
+        horizon=pulls,
         runs=len(numbers),
         first_run=numbers.start,
         seed=integer("seed", seed),
         settings={key: values[key] for key in given},
         tape=bool(tape),
         record=bool(record),
+        traffic=busy,
     )
 
 

@@ -6,6 +6,7 @@ Slow and obvious. Every faster engine is proven against it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappop, heappush
 from multiprocessing.synchronize import Event
 from signal import SIG_IGN, SIGINT, signal
 
@@ -13,13 +14,22 @@ import numpy as np
 
 from handful.core.reservoir import Reservoir
 from handful.core.rng import GOLDEN, tape_word
+from handful.instances.drift import NONE, change, change_time
+from handful.instances.traffic import LOST, Traffic, arrival
 from handful.policies.base import Policy
 from handful.policies.mistakes import wrong_arm, wrong_slot
 from handful.policies.phased import PhasedPolicy
 from handful.simulation.mistakes import RAISED, raise_from_python
 from handful.simulation.outcome import Outcome, Stays
 from handful.simulation.plan import FEW_ARMS, Cell
-from handful.simulation.seeds import policy_seed, reward_stream, tape_key, world_key
+from handful.simulation.seeds import (
+    delay_stream,
+    drift_stream,
+    policy_seed,
+    reward_stream,
+    tape_key,
+    world_key,
+)
 
 _stop: Event | None = None
 """In a worker process: set when the parent wants all workers to end."""
@@ -52,13 +62,10 @@ def simulate_run(
     cell: Cell, run: int, grid: list[int], progress: Callable[[int], None] | None = None
 ) -> Outcome:
     """One run of a cell."""
+    if cell.traffic is not None:
+        return _simulate_in_traffic(cell, cell.traffic, run, grid, progress)
     world = cell.instance
-    policy = cell.policy(
-        Reservoir(_own_index) if world.endless else world.n_arms,
-        None if cell.policy.own_memory or cell.policy.unbounded else cell.memory,
-        seed=policy_seed(cell.seed, cell.id, run),
-        **cell.policy_settings(),
-    )
+    policy = _policy(cell, run)
     best = world.best_mean
     rng = reward_stream(cell.seed, cell.id, run)
     key = tape_key(cell.seed, run)
@@ -103,6 +110,88 @@ def simulate_run(
     return Outcome(regret, pulls, None if stays is None else [stays.finish()])
 
 
+def _simulate_in_traffic(
+    cell: Cell,
+    traffic: Traffic,
+    run: int,
+    grid: list[int],
+    progress: Callable[[int], None] | None = None,
+) -> Outcome:
+    """One run of a cell whose rewards come late or never, or whose means drift."""
+    world, T = cell.instance, cell.horizon
+    flow = traffic.numbers(world)
+    policy = _policy(cell, run)
+    rng = reward_stream(cell.seed, cell.id, run)
+    late = delay_stream(cell.seed, cell.id, run, cell.tape)
+    drifting = drift_stream(cell.seed, cell.id, run, cell.tape)
+    key = tape_key(cell.seed, run)
+    arms_key = world_key(cell.seed, cell.id, run, cell.tape)
+    means = [] if flow.drift == NONE else [world.mean(arm) for arm in range(world.n_arms)]
+    best = max(means, default=world.best_mean)
+
+    def mean_now(arm: int) -> float:
+        return means[arm] if means else world.mean(arm, arms_key)
+
+    policy.reveal(mean_now)
+    waiting: list[tuple[int, int, int, float]] = []
+    """(arrival, decision, ticket, reward) of the rewards under way."""
+    changes = 0
+    total = ExactSum()
+    regret = np.empty((1, len(grid)))
+    pulls = np.zeros((1, world.n_arms), dtype=np.int64) if world.n_arms <= FEW_ARMS else None
+    stays = _StayLog(policy, at_once=False) if cell.record else None
+    point = 0
+    for t in range(1, T + 1):
+        if t & 1023 == 0 and _stop is not None and _stop.is_set():
+            raise KeyboardInterrupt
+        while change_time(flow.drift, flow.drift_number, T, changes + 1) == t - 1:
+            change(flow.drift, flow.drift_number, flow.low, flow.high, means, drifting)
+            changes += 1
+            best = max(means)
+            policy.reveal(mean_now)
+        try:
+            arm, ticket = policy.decide()
+        except RAISED as error:
+            raise_from_python(error, policy)
+        if stays is not None:
+            stays.selected(t - 1)
+        if cell.tape:
+            rng = _tape_generator(key, t - 1, arm)
+        mean = mean_now(arm)
+        reward = world.draw_at(mean, rng)
+        total.add(best - mean)
+        if pulls is not None:
+            pulls[0, arm] += 1
+        due = arrival(flow, t, reward, late)
+        if due != LOST:
+            heappush(waiting, (due, t, ticket, reward))
+        while waiting and waiting[0][0] <= t:
+            _, _, ticket, reward = heappop(waiting)
+            try:
+                policy.reward(ticket, reward)
+            except RAISED as error:
+                raise_from_python(error, policy)
+        if stays is not None:
+            stays.pulled(t - 1, arm)
+        if t == grid[point]:
+            regret[0, point] = total.value()
+            point += 1
+            if progress is not None:
+                progress(t)
+    return Outcome(regret, pulls, None if stays is None else [stays.finish()])
+
+
+def _policy(cell: Cell, run: int) -> Policy:
+    """Return the policy of a run, as it starts."""
+    world = cell.instance
+    return cell.policy(
+        Reservoir(_own_index) if world.endless else world.n_arms,
+        None if cell.policy.own_memory or cell.policy.unbounded else cell.memory,
+        seed=policy_seed(cell.seed, cell.id, run),
+        **cell.policy_settings(),
+    )
+
+
 def _own_index(index: int) -> int:
     """Arms of a simulated reservoir are known by their index."""
     return index
@@ -118,8 +207,10 @@ class _StayLog:
     Policies that change what they recommend in the middle of a stay have a new entry then, too.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, at_once: bool = True) -> None:
         self.policy = policy
+        self.at_once = at_once
+        """Whether every pull is a reward, so that pulls say what a sub-phase recommends."""
         self.rows: list[tuple[int, list[int], list[int], int]] = []
         self._open(0)
 
@@ -159,7 +250,7 @@ class _StayLog:
     def finish(self) -> Stays:
         if sum(self.counts.values()):
             self._close()
-            if isinstance(self.policy, PhasedPolicy):
+            if isinstance(self.policy, PhasedPolicy) and self.at_once:
                 # A sub-phase cut by the horizon is read as its end would be.
                 start, arms, counts, _ = self.rows[-1]
                 self.rows[-1] = (start, arms, counts, arms[counts.index(max(counts))])

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError, shortened
 from handful.instances import instance
+from handful.instances.traffic import in_words
 from handful.policies.definition import UNBOUNDED
 from handful.simulation.files import write_file
 from handful.simulation.outcome import Outcome, Stays
@@ -136,6 +137,11 @@ class Result:
     def quantile_regret(self, rho: float) -> Estimate:
         """Return R_T(rho), the quantile regret at the horizon (docs/mathematics.md)."""
         s = self.settings
+        if "drift" in s:
+            raise SettingError(
+                f"quantile regret compares with a fixed mean, and with drift={s['drift']} the "
+                "means change: leave rho out"
+            )
         shortfall = s["best_mean"] - instance(s["instance"]).quantile(rho)
         return Estimate(self.curve.per_run[:, -1] - s["horizon"] * shortfall)
 
@@ -145,6 +151,16 @@ class Result:
         if self.settings["memory"] >= UNBOUNDED:
             return str(self.settings["label"])
         return f"{self.settings['label']}, M = {self.settings['memory']}"
+
+    @property
+    def traffic(self) -> str:
+        """How late rewards come and means drift, as `delay=200 lost=0.1`; empty if they do not."""
+        return in_words(self.settings)
+
+    @property
+    def world(self) -> str:
+        """The instance's name, and the traffic if there is any."""
+        return " ".join(part for part in (self.settings["instance"], self.traffic) if part)
 
     def to_dict(self, rho: float | None = None) -> dict[str, Any]:
         """Plain data for JSON: settings, regret and its curve; with `rho`, regret to mu_rho."""
@@ -191,12 +207,14 @@ class Result:
             raise MissingExtraError("to_pandas", "pandas", "pandas") from None
         return pd.DataFrame(columns)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self, traffic: bool = False) -> dict[str, Any]:
+        """Columns of regret over time; that of the traffic if there is any, or if asked for."""
         runs, times = self.curve.per_run.shape
         rows = runs * times
         keys = ("policy", "label", "memory", "instance", "horizon", "seed")
         return {
             **{key: [self.settings[key]] * rows for key in keys},
+            **({"traffic": [self.traffic] * rows} if traffic or self.traffic else {}),
             "run": np.repeat(self.run_numbers, times),
             "t": np.tile(self.curve.t, runs),
             "regret": self.curve.per_run.reshape(-1),
@@ -232,7 +250,7 @@ class Result:
         s = self.settings
         runs = f"{s['runs']} run{'s' * (s['runs'] != 1)}"
         return (
-            f"{self.label} on {shortened(s['instance'])}: regret {self.regret!r} "
+            f"{self.label} on {shortened(self.world)}: regret {self.regret!r} "
             f"after {s['horizon']} pulls ({runs}, seed {s['seed']})"
         )
 
@@ -241,6 +259,7 @@ class Result:
         rows = {
             "policy": self.label,
             "instance": shortened(s["instance"]),
+            **({"traffic": self.traffic} if self.traffic else {}),
             "pulls": f"{s['horizon']:,}",
             "runs": f"{s['runs']:,}, seed {s['seed']}",
             "regret": f"{regret!r}",
@@ -261,8 +280,9 @@ def write_csv(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
     except ImportError:
         raise MissingExtraError("CSV", "polars", "sim") from None
     buffer = BytesIO()
+    traffic = any(result.traffic for result in results)
     for index, result in enumerate(results):
-        columns = result._columns()
+        columns = result._columns(traffic)
         columns["seed"] = [str(seed) for seed in columns["seed"]]  # of any size
         pl.DataFrame(columns).write_csv(buffer, include_header=index == 0)
     write_file(path, buffer.getvalue())
@@ -279,13 +299,17 @@ def write_parquet(results: Sequence[Result], path: str | os.PathLike[str]) -> No
         _DIGESTS: json.dumps([_digest(result) for result in results]),
     }
     buffer = BytesIO()
-    frames = [_frame(index, result) for index, result in enumerate(results)]
+    traffic = any(result.traffic for result in results)
+    frames = [_frame(index, result, traffic) for index, result in enumerate(results)]
     pl.concat(frames).write_parquet(buffer, metadata=metadata)
     write_file(path, buffer.getvalue())
 
 
-def _frame(index: int, result: Result) -> pl.DataFrame:
-    """A row for each run of a cell; the mean pulls of runs without their own are in the first."""
+def _frame(index: int, result: Result, traffic: bool) -> pl.DataFrame:
+    """A row for each run of a cell; the mean pulls of runs without their own are in the first.
+
+    There is a column of the traffic if any cell of the file has some.
+    """
     import polars as pl
 
     s = result.settings
@@ -305,6 +329,7 @@ def _frame(index: int, result: Result) -> pl.DataFrame:
             "instance": [s["instance"]] * runs,
             "horizon": [s["horizon"]] * runs,
             "seed": [str(s["seed"])] * runs,
+            **({"traffic": [result.traffic] * runs} if traffic else {}),
             "run": result.run_numbers,
             "regret": result.regret.per_run,
             "curve_t": [result.curve.t.tolist()] * runs,

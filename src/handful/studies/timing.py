@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from handful.simulation import Cell
 from handful.simulation.engines import as_run
-from handful.simulation.kinds import kind_of
+from handful.simulation.kinds import kind_for
 
 Kind = tuple[str, bool]
 """The policy's name, and whether all arms fit in memory, where engines can skip most pulls."""
@@ -26,7 +26,7 @@ _ENOUGH = 3
 def work(planned: Cell) -> float:
     """About how many nanoseconds a cell takes on one core: for the time left, and nothing else."""
     run = as_run(planned)
-    return run.horizon * run.runs * kind_of(run.policy).cost(run)
+    return run.horizon * run.runs * kind_for(run).cost(run)
 
 
 def kind(planned: Cell) -> Kind:

@@ -1,0 +1,216 @@
+"""Traffic: rewards that come late or never, and means that drift.
+
+    delay=D             the reward of decision t is delivered right after decision t + D was made;
+                        D = 0: at once, before the next decision
+    delay=geometric:D   the delays are independent geometric numbers 0, 1, 2, ... with mean D
+    delay=batch:N       rewards are delivered together, after every N-th decision
+    lost=P              each reward is lost with this probability, independently of all others
+    clicks_only=W       nothing is known of a reward of 0 before W decisions have passed
+    drift=...           the means change, see `drift.py`
+
+Rewards that are due at the same moment are delivered in the order of their decisions. Rewards that
+are not due when the horizon ends are never delivered.
+
+`clicks_only` is for events of which only the positive ones are seen, such as clicks: if none has
+come for W decisions, the reward is taken to be 0. Here, a reward of 0 has a delay of exactly W
+decisions, and one above 0 that of `delay`. A lost reward is not delivered, whatever its value.
+
+The simulator compiles the functions of numbers as they stand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from handful.core.rng import Generator, positive_uniform, uniform
+from handful.errors import SettingError, integer
+from handful.instances.base import Instance
+from handful.instances.drift import NONE, Drift, drift, mean_range
+
+FIXED, GEOMETRIC, BATCH = range(3)
+PREFIXES = ("", "geometric:", "batch:")
+FORMS = "a number of decisions such as 200, geometric:MEAN such as geometric:200, or batch:N"
+MOST_DELAY = 10**6
+"""The longest delay, mean delay, batch or wait for a click: rewards under way take memory."""
+LOST = -1
+"""In place of the time at which a lost reward arrives."""
+NO_WAIT = -1
+"""In `Numbers.clicks_only`: rewards of 0 come like others."""
+MOST_LOG = 53.0 * math.log(2.0)
+"""The highest -ln U of the uniform numbers U that geometric delays are made of."""
+
+
+class Numbers(NamedTuple):
+    """Traffic as functions of numbers take it."""
+
+    kind: int
+    delay: int
+    """The fixed delay, or the size of a batch."""
+    log_q: float
+    """Of a geometric delay, ln(D / (D + 1)): each further decision has the probability q."""
+    lost: float
+    clicks_only: int
+    drift: int
+    drift_number: float
+    low: float
+    """The lowest mean of an instance whose means drift."""
+    high: float
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """When rewards come, how many are lost, and how means drift. See the module."""
+
+    kind: int = FIXED
+    delay: float = 0.0
+    lost: float = 0.0
+    clicks_only: int | None = None
+    drift: Drift | None = None
+
+    @property
+    def settings(self) -> dict[str, str | int | float]:
+        """What was given, by name, in canonical form."""
+        found: dict[str, str | int | float] = {}
+        if self.delay:
+            shown = repr(float(self.delay)).removesuffix(".0")
+            found["delay"] = f"{PREFIXES[self.kind]}{shown}"
+        if self.lost:
+            found["lost"] = self.lost
+        if self.clicks_only is not None:
+            found["clicks_only"] = self.clicks_only
+        if self.drift is not None:
+            found["drift"] = self.drift.name
+        return found
+
+    @property
+    def name(self) -> str:
+        """The canonical form on one line, such as `delay=geometric:200 lost=0.2`."""
+        return in_words(self.settings)
+
+    def numbers(self, world: Instance) -> Numbers:
+        """Return what functions of numbers need of the traffic on an instance."""
+        low, high = mean_range(world) if self.drift else (0.0, 0.0)
+        return Numbers(
+            self.kind,
+            0 if self.kind == GEOMETRIC else int(self.delay),
+            -math.log1p(1.0 / self.delay) if self.kind == GEOMETRIC else 0.0,
+            self.lost,
+            NO_WAIT if self.clicks_only is None else self.clicks_only,
+            self.drift.kind if self.drift else NONE,
+            self.drift.number if self.drift else 0.0,
+            low,
+            high,
+        )
+
+    def longest_delay(self, horizon: int) -> int:
+        """Return the most decisions that a reward is late by, if it comes before the horizon."""
+        longest = int(self.delay)
+        if self.kind == GEOMETRIC:
+            longest = math.ceil(MOST_LOG * (self.delay + 1.0))
+        return min(horizon, max(longest, self.clicks_only or 0))
+
+    def shortened(self, horizon: int) -> Traffic:
+        """Return the traffic with delays of at most a quarter of the horizon, for a short check."""
+        most = max(1, horizon // 4)
+        return replace(
+            self,
+            delay=min(self.delay, most),
+            clicks_only=None if self.clicks_only is None else min(self.clicks_only, 2 * most),
+        )
+
+
+def in_words(settings: dict[str, Any]) -> str:
+    """Return the traffic among settings on one line; empty if there is none."""
+    return " ".join(f"{key}={settings[key]}" for key in SETTINGS if key in settings)
+
+
+SETTINGS = ("delay", "lost", "clicks_only", "drift")
+"""The settings of a simulation that are about its traffic."""
+
+
+def traffic(
+    delay: str | float | None = None,
+    lost: float | None = None,
+    clicks_only: int | None = None,
+    drift_spec: str | None = None,
+) -> Traffic | None:
+    """Return the traffic with these settings; None if every reward comes at once and means stay."""
+    kind, number = _delay(delay)
+    made = Traffic(
+        kind,
+        number,
+        _lost(lost),
+        _clicks_only(clicks_only, kind, number),
+        None if drift_spec is None else drift(drift_spec),
+    )
+    return made if made.settings else None
+
+
+def _delay(delay: str | float | None) -> tuple[int, float]:
+    """Return the kind and the number of a delay."""
+    text = "0" if delay is None else str(delay).strip()
+    kind = next((kind for kind in (GEOMETRIC, BATCH) if text.startswith(PREFIXES[kind])), FIXED)
+    try:
+        number = float(text.removeprefix(PREFIXES[kind]))
+    except ValueError:
+        number = math.nan
+    if isinstance(delay, bool) or math.isnan(number):
+        raise SettingError(f"delay={delay!r}: give {FORMS}")
+    least = 1 if kind == BATCH else 0
+    if not least <= number <= MOST_DELAY:
+        raise SettingError(f"delay={delay}: give at least {least} and at most {MOST_DELAY}")
+    if kind != GEOMETRIC and number != int(number):
+        raise SettingError(f"delay={delay}: {number:g} decisions are not an integer")
+    at_once = number == (1 if kind == BATCH else 0)
+    return (FIXED, 0.0) if at_once else (kind, number)
+
+
+def _lost(lost: float | None) -> float:
+    """Return the probability that a reward is lost."""
+    try:
+        probability = 0.0 if lost is None else float(lost)
+    except (TypeError, ValueError):
+        probability = math.nan
+    if isinstance(lost, bool) or not 0.0 <= probability < 1.0:
+        raise SettingError(
+            f"lost={lost!r}: give the probability that a reward is lost, at least 0 and below 1"
+        )
+    return probability
+
+
+def _clicks_only(window: int | None, kind: int, delay: float) -> int | None:
+    """Return the decisions after which a reward that has not come is 0."""
+    if window is None:
+        return None
+    number = integer("clicks_only", window)
+    least = max(1, int(delay)) if kind == FIXED else 1
+    if not least <= number <= MOST_DELAY:
+        raise SettingError(
+            f"clicks_only={window}: give the decisions after which a reward that has not come is "
+            f"0, at least {least} (clicks come with a delay, too) and at most {MOST_DELAY}"
+        )
+    return number
+
+
+# Functions of numbers, which kernels compile.
+
+
+def arrival(flow: Numbers, t: int, reward: float, rng: Generator) -> int:
+    """Return after which decision the reward of decision t = 1, 2, ... comes; `LOST` if never.
+
+    What is drawn does not depend on the reward, so that on a tape the rewards of decision t are
+    as late for all policies.
+    """
+    lost = flow.lost > 0.0 and uniform(rng) < flow.lost
+    delay = flow.delay
+    if flow.kind == GEOMETRIC:
+        delay = int(math.log(positive_uniform(rng)) / flow.log_q)
+    elif flow.kind == BATCH:
+        delay = (flow.delay - t % flow.delay) % flow.delay
+    if lost:
+        return LOST
+    if flow.clicks_only >= 0 and reward <= 0.0:
+        delay = flow.clicks_only
+    return t + delay

@@ -1,0 +1,255 @@
+"""Any policy in traffic as a kernel: rewards come late or never, and means drift.
+
+The policy's `propose` and `observe` are compiled from their own source, as in `record`, and every
+decision is made one by one. Delays are bounded, also random ones, since uniform numbers have 53
+bits. So rewards under way fit into a ring, and none takes longer to be put there or to be found if
+more are under way.
+
+What is true of an arm is looked up when a slot is first pulled in a stay, and again whenever means
+change. Until then the gap of a slot is constant, so that regret is still an exact sum of pulls
+times gaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from handful.core import flight
+from handful.core.state import fields
+from handful.instances import drift, traffic
+from handful.policies.base import Policy
+from handful.policies.definition import parameters_with
+from handful.simulation.kernels.arrays import Floats, Ints, Words
+from handful.simulation.kernels.exact import plus, plus_all, times
+from handful.simulation.kernels.jit import family, kernel, named, use
+from handful.simulation.kernels.record import (
+    CHUNK,
+    WRONG_ARM,
+    WRONG_SLOT,
+    RecordSpace,
+    record_space,
+)
+from handful.simulation.kernels.state import bind
+from handful.simulation.kernels.world import Batch, Build, World, arm_facts, reward_of
+
+for _function in (
+    flight.issue,
+    flight.turn_is_due,
+    flight.turn,
+    flight.close,
+    flight.answer,
+    traffic.arrival,
+    drift.change_time,
+    drift.best_arm,
+    drift.change,
+):
+    use(_function)
+
+BY_DELAYS = 0.0
+"""The window: that of a policy that is given none."""
+NOWHERE = -1
+
+
+class Waiting(NamedTuple):
+    """Rewards under way, in a ring of W places, where W - 1 is the longest delay.
+
+    What decision t is due waits in place t mod W, and is delivered before decision t + W needs the
+    place. The rewards that arrive after decision t are a list: its first and its last place are in
+    `first` and `last` at t mod W. Decisions are added in their order, so lists have that order.
+    """
+
+    slots: Ints
+    rewards: Floats
+    following: Ints
+    """The next place of the same list, or `NOWHERE`."""
+    first: Ints
+    last: Ints
+
+
+class TrafficSpace(NamedTuple):
+    """All that the kernel writes to besides its results."""
+
+    record: RecordSpace
+    waiting: Waiting
+    means: Floats
+    """Of all arms, if they drift."""
+    delays: Words
+    """The generator of delays and losses."""
+    drifts: Words
+    """The generator of drifting means."""
+
+
+def traffic_space(policy: type[Policy], slots: int, longest: int, arms: int) -> TrafficSpace:
+    """Return the space for runs with so many slots, delays up to `longest`, and drifting means."""
+    places = np.zeros((4, longest + 1), dtype=np.int32)
+    words = np.zeros((2, 2), dtype=np.uint64)
+    return TrafficSpace(
+        record_space(policy, slots),
+        Waiting(places[0], np.zeros(longest + 1), places[1], places[2], places[3]),
+        np.zeros(arms),
+        words[0],
+        words[1],
+    )
+
+
+@use
+def send(waiting: Waiting, here: int, delay: int, slot: int, reward: float) -> None:
+    """Put the reward of the decision whose place is `here` on its way."""
+    there = here + delay
+    if there >= len(waiting.first):
+        there -= len(waiting.first)
+    waiting.slots[here] = slot
+    waiting.rewards[here] = reward
+    waiting.following[here] = NOWHERE
+    if waiting.first[there] == NOWHERE:
+        waiting.first[there] = here
+    else:
+        waiting.following[waiting.last[there]] = here
+    waiting.last[there] = here
+
+
+@cache
+def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
+    """Return the kernel of run r of a policy in traffic."""
+    start, propose, observe = use(policy.start), use(policy.propose), use(policy.observe)
+    clairvoyant = "true_mean" in fields(policy.State)
+    reward = reward_of(build)
+    mean_in, centre_of = arm_facts(build)
+    waited = use(policy.waited)
+    p = policy.Parameters or parameters_with(tuple(policy.settings))
+    parts = (start, propose, observe, waited, clairvoyant, p)
+    # As in `record`: functions that a factory made do not show what they were made of.
+    owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
+    kin = family(f"traffic_{build.world_tag}", policy.name, *parts, *owner)
+    end_window = named(flight.turner(observe, waited), "end_window", kin)
+
+    def run(
+        r: int, p: Any, world: World, flow: traffic.Numbers, batch: Batch, space: TrafficSpace
+    ) -> None:
+        T = batch.grid[-1]
+        record, waiting, means, delays, drifts = space
+        scalars, slots, truth, stays, generator, scratch, failed = record
+        mus, centres, gaps, n = truth.mus, truth.centres, truth.gaps, truth.n
+        now = bind(scalars, slots)
+        generator[0] = batch.rewards[r, 0]
+        generator[1] = batch.rewards[r, 1]
+        delays[0] = batch.delays[r, 0]
+        delays[1] = batch.delays[r, 1]
+        drifts[0] = batch.drifts[r, 0]
+        drifts[1] = batch.drifts[r, 1]
+        now.key = batch.order[r]
+        now.rng[0] = batch.choices[r, 0]
+        now.rng[1] = batch.choices[r, 1]
+        start(now, p)
+        tape = batch.tape[r]
+        best = world.best_mean
+        if flow.drift != drift.NONE:
+            for arm in range(len(means)):
+                means[arm] = mean_in(world, arm, batch.arms[r], scratch)
+            best = means[drift.best_arm(means)]
+        changes = 0
+        next_change = drift.change_time(flow.drift, flow.drift_number, T, 1)
+        places = len(waiting.first)
+        for i in range(places):
+            waiting.first[i] = NOWHERE
+        here = 0
+        high = 0.0
+        low = 0.0
+        t = 0
+        g = 0
+        while t < T:
+            until = min(batch.grid[g], t + CHUNK)
+            batch.progress[0] += until - t
+            while t < until:
+                if t == next_change:
+                    while t == next_change:
+                        drift.change(
+                            flow.drift, flow.drift_number, flow.low, flow.high, means, drifts
+                        )
+                        changes += 1
+                        next_change = drift.change_time(
+                            flow.drift, flow.drift_number, T, changes + 1
+                        )
+                    best = means[drift.best_arm(means)]
+                    for i in range(len(slots)):
+                        if stays[i] > 0:
+                            x, y = times(float(n[i]), gaps[i])
+                            high, low = plus(high, low, x, y)
+                            arm = truth.arms[i]
+                            batch.pulls[r, arm] += n[i]
+                            n[i] = 0
+                            mus[i] = means[arm]
+                            centres[i] = centre_of(world.distribution, mus[i], world.spread)
+                            gaps[i] = best - mus[i]
+                            if clairvoyant and now.born[i] == stays[i]:
+                                now.true_mean[i] = mus[i]
+                if flight.turn_is_due(now, BY_DELAYS):
+                    end_window(now, math.nan, p)
+                slot = propose(now, p)
+                if not 0 <= slot < min(now.held, len(slots)):
+                    failed[0] = WRONG_SLOT
+                    failed[1] = slot
+                    return
+                if now.born[slot] != stays[slot]:
+                    arm = now.arm[slot]
+                    if not 0 <= arm < world.n_arms:
+                        failed[0] = WRONG_ARM
+                        failed[1] = slot
+                        return
+                    x, y = times(float(n[slot]), gaps[slot])
+                    high, low = plus(high, low, x, y)
+                    if batch.pulls.shape[1] > 0 and n[slot] > 0:
+                        batch.pulls[r, truth.arms[slot]] += n[slot]
+                    mu = (
+                        mean_in(world, arm, batch.arms[r], scratch)
+                        if flow.drift == drift.NONE
+                        else means[arm]
+                    )
+                    truth.arms[slot] = arm
+                    mus[slot] = mu
+                    centres[slot] = centre_of(world.distribution, mu, world.spread)
+                    gaps[slot] = best - mu
+                    n[slot] = 0
+                    stays[slot] = now.born[slot]
+                    if clairvoyant:
+                        now.true_mean[slot] = mu
+                value = reward(
+                    world.distribution, truth.arms[slot], mus[slot], centres[slot], world.spread,
+                    batch.on_tape, tape, t, generator,
+                )  # fmt: skip
+                flight.issue(now, slot)
+                n[slot] += 1
+                t += 1
+                here += 1
+                if here == places:
+                    here = 0
+                due = traffic.arrival(flow, t, value, delays)
+                # What is due after the horizon is never delivered.
+                if due != traffic.LOST and due <= T:
+                    send(waiting, here, due - t, slot, value)
+                came = waiting.first[here]
+                waiting.first[here] = NOWHERE
+                while came != NOWHERE:
+                    age = here - came
+                    if age < 0:
+                        age += places
+                    slot = waiting.slots[came]
+                    if flight.answer(now, slot, t - age, False) == flight.CREDITED:
+                        observe(now, slot, waiting.rewards[came], p)
+                    came = waiting.following[came]
+            if t == batch.grid[g]:
+                batch.regret[r, g] = plus_all(high, low, n, gaps, 0, len(slots), 1)[0]
+                g += 1
+            if batch.stop[0] != 0:
+                return
+        if batch.pulls.shape[1] > 0:
+            for i in range(len(slots)):
+                if n[i] > 0:
+                    batch.pulls[r, truth.arms[i]] += n[i]
+
+    return kernel(run, kin)
