@@ -114,8 +114,21 @@ def forward(x: int, K: int, rows: int, columns: int, rounds: int, key: int) -> i
         right = x % columns
         k = key
         for _ in range(rounds >> 1):
-            left, right = stirred(left, right, rows, columns, k)
-            k = (((k + GOLDEN) & MASK) + GOLDEN) & MASK
+            # `stirred`, written out: online, calls would take most of the time.
+            z = right ^ k
+            z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & MASK
+            z = ((z ^ (z >> 27)) * 0x94D0_49BB_1331_11EB) & MASK
+            left += (((z ^ (z >> 31)) >> 32) * rows) >> 32
+            if left >= rows:
+                left -= rows
+            k = (k + GOLDEN) & MASK
+            z = left ^ k
+            z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & MASK
+            z = ((z ^ (z >> 27)) * 0x94D0_49BB_1331_11EB) & MASK
+            right += (((z ^ (z >> 31)) >> 32) * columns) >> 32
+            if right >= columns:
+                right -= columns
+            k = (k + GOLDEN) & MASK
         x = left * columns + right
         if x < K:
             return x

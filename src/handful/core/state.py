@@ -58,6 +58,8 @@ Ints = Annotated[list[int], Kind("q", "<i8", per_slot=True)]
 """A 64-bit integer for each slot."""
 Counts = Annotated[list[int], Kind("i", "<i4", per_slot=True)]
 """A 32-bit integer for each slot."""
+Smalls = Annotated[list[int], Kind("b", "i1", per_slot=True)]
+"""An 8-bit integer for each slot."""
 Floats = Annotated[list[float], Kind("d", "<f8", per_slot=True)]
 """A double for each slot."""
 
@@ -69,7 +71,7 @@ FlightWord = Annotated[int, Kind("Q", "<u8", of_flight=True)]
 FlightFloat = Annotated[float, Kind("d", "<f8", of_flight=True)]
 FlightCounts = Annotated[list[int], Kind("i", "<i4", per_slot=True, of_flight=True)]
 
-FIELD_TYPES = "Int, Count, Small, Float, Slot, Ints, Counts, Floats"
+FIELD_TYPES = "Int, Count, Small, Float, Slot, Ints, Counts, Smalls, Floats"
 """The names of these types, for messages."""
 NOT_FIELDS = frozenset({"capacity"})
 """What a record has that is not saved."""

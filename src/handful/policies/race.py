@@ -1,96 +1,110 @@
-"""Racing: one incumbent keeps its statistics; each comparison ends as soon as it is decided.
+"""Racing: an incumbent that keeps its statistics, and challengers that lose or win soon.
 
 Algorithm 1 discards statistics at every sub-phase and spends all of it on arms that are clearly
 worse. Here one **incumbent** keeps its slot and its statistics, and arms come up one by one as
-**challengers**. With n0 pulls of mean m0 for the incumbent, and n1, m1 for the challenger:
+**challengers**. Any number of duels may be on at once, since rewards may be late. With n0 pulls of
+mean m0 for the incumbent and n1, m1 for a challenger, p0 and p1 decisions of them in flight, t
+decisions so far, i arms come up, and X what they have cost (the sum of m0 - reward over their
+pulls, by the m0 of now):
 
-    pull                   the challenger, or the incumbent once the challenger has more pulls
-    the challenger loses   if m1 <= m0 and w n1 kl(m1, m0) > c ln t0 (1 - ln n1 / ln l), where t0
-                           is the time at which it came up, l the longest that a tie may last, and
-                           w = n0 / (n0 + 2 n1)
-    the challenger wins    if m1 > m0 and n1 > n0, or if m1 > m0 and n1 kl(m1, m0) > 1.2 ln t
+    DUE     the next arm comes up
+              in the first pass (of endless arms: always)   if X <= min(sqrt(t ln(t+1)), t (1 - m0))
+              later   if t >= K e^V and X <= sqrt(2 G ln(t+1)), G the sum of all rewards
+    DUEL    t0 = t + 1 when it begins, and
+              in the first pass   l = max(2, t0/i),                   level = c ln l
+              later               l = max(2, min(t0, 4 e^(R V))),     level = c R V
+            with R = 1.2 and c = 2 (1 - 1/R); c = 1 for an arm whose statistics are in memory
+    WIN     m1 > m0, and n1 > n0 or n1 kl(m1, m0) > ln t0
+    LOSE    m1 <= m0, and e = n1 kl(m1, m0) n0/(n0 + n1) > theta = level (1 - ln n1 / ln l)
+    V       is set to max(1, ln(t/K)) when arm K + 1 comes up; V *= R^(1/K) for each arm that comes
+            up, and V -= ln(q)/K for each duel that ends, where q is the mean of exp(-(e - theta))
+            over the losers of about the last K duels
 
 kl is the divergence of Bernoulli distributions, a lower bound for other rewards in [0, 1]. One mean
 is above another if it is larger by more than 1e-9: sums of equal rewards differ by rounding.
-Between two duels the incumbent is pulled. Let i be the number of arms that have come up, X what
-their duels have cost (the sum of m0 minus reward over the challengers' pulls), and m the arms in
-memory. The next arm comes up once all of these hold:
 
-    in the first pass over K arms    t^0.67 >= i and t^0.6 >= X, or t >= b = min(20 K, 0.4 K^1.5)
-    after it                         t^0.67 >= i and t >= s = exp(L r^(i/K - 1)), with
-                                     L = max(2, ln(K)/0.6); and t^0.6 >= X or t >= 2 s
-    always                           n0 >= 0.15 t / (m - 1)
+A decision pulls, in this order,
 
-A tie ends after l pulls, at least 2: until arm K + 1 comes up l = t0^0.57, at most b^0.33; after
-that l = 8 t1 / K, at most t0, where t1 is the time at which the last arm was due. c is 0.2 in the
-first pass, 0.43 after it, and 0.7 for an arm that comes up with statistics in memory.
+    1  the first challenger with n1 + p1 <= n0 + p0, if none of its decisions is in flight or fewer
+       than the least number of failures that would make it lose (and more, see `limit`)
+    2  the incumbent, if some challenger has had more pulls
+    3  the next arm, if it is due and a slot is free or holds a loser; that of the lowest mean goes
+    4  a loser whose mean exceeds the incumbent's: a duel with it begins
+    5  a challenger that is ahead with n1 kl(m1, m0) > c ln t0, while the others are waited for
+    6  the incumbent
 
-**More memory.** Losers stay in memory with their statistics until their slot is needed; the one
-with the lowest mean goes first. While no other arm is due, a loser whose mean exceeds the
-incumbent's is challenged again; these duels do not count in X. With M arms in memory passes are
-further apart: r = 1.27 + 0.05 ln(M/2) (1 - M/K). With room for all arms the policy is IMED.
+**Watch.** A CUSUM test notices if the incumbent's mean has fallen to three quarters: its statistics
+become those since the fall, other arms keep at most 20 pulls, and the schedule begins again.
+**every = E**, for arms that may rise: one comes up at least every E/K decisions, afresh.
 
-Rewards are assumed stationary. No regret bound is proven. The constants are the same for all
-instances; docs/mathematics.md says why the rule has this form, and docs/choosing.md on which
-instances the constants were chosen and how Race does on others.
+docs/mathematics.md says where each piece and constant comes from, and what is proven.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 from handful.core.divergence import kl
-from handful.core.state import Float, Int, Slot, Small
+from handful.core.shuffle import arm_at, position_of
+from handful.core.state import (
+    Count,
+    Float,
+    Floats,
+    Int,
+    Slot,
+    Smalls,
+    State,
+    admit,
+    slot_of,
+)
 from handful.errors import StateError
 from handful.policies.base import Policy
-from handful.policies.hand import (
-    HandState,
-    RetainingPolicy,
-    check_filled,
-    check_hand,
-    refuse_unless_flag,
-)
 from handful.policies.schedule import FOREVER
+from handful.policies.settings import Setting
 from handful.policies.unbounded import IMEDPolicy
 
 AHEAD = 1e-9
 """One mean is above another by more than this; less is rounding."""
+NO_DUEL, FIRST, AGAIN, FRESH, KNOWN = range(5)
+"""Duels: none; of an arm that came up before any reward was known; of a loser that is ahead; of a
+fresh arm that came up; of an arm in memory that came up. X is the cost of the last two."""
+GOES_ON, LOST, WON = range(3)
+HALF = 0.5
+"""Of what is known or left, how much may be in flight: see `limit` and `judge`."""
+UNKNOWN = -1.0
+"""In `limit`: not worked out since the last reward."""
+MOST_EXPONENT = 600.0
+"""Beyond this e^V is taken to be infinite."""
+MOST_LIMIT = 65536
+"""The most decisions of a challenger in flight, unless it has had more rewards."""
+NO_RIVAL = -1.0
+QUIET = 4
+"""Fewer pulls of the incumbent than this are not worth being foreseen."""
 
 
 class Constants(NamedTuple):
-    """The constants of Race. An ablation is a subclass: `constants = Constants(first=0.3)`."""
+    """The constants of Race. An ablation is a subclass: `constants = Constants(ratio=1.3)`."""
 
-    first: float = 0.2
-    """c in the first pass."""
-    later: float = 0.43
-    """c after it."""
-    known: float = 0.7
-    """c for an arm whose statistics are in memory."""
-    glance: float = 0.57
-    """A tie in the first pass lasts t0^glance pulls, ..."""
-    longest: float = 8.0
-    """... and after it so many times an arm's share of the pulls by when it was due."""
-    doubt: float = 2.0
-    """Times n1, against n0: how much the doubt about the incumbent takes off the evidence."""
-    win: float = 1.2
-    """Times ln t: the evidence that takes the incumbent's place at once."""
-    arms: float = 0.67
-    """At most t^arms arms may have come up."""
-    pace: float = 0.6
-    """They may have cost t^pace."""
-    sure: float = 20.0
-    """Times K: from this time on the first pass goes on, whatever it has cost so far, ..."""
-    soon: float = 0.4
-    """... or from this many times K^1.5 on, if that is sooner."""
-    late: float = 2.0
-    """Later passes are held up by what arms have cost until so many times when they are planned."""
-    ratio: float = 1.27
-    """The growth of ln t from one pass to the next with two arms in memory."""
-    ratio_by_memory: float = 0.05
-    """Times ln(M/2) (1 - M/K): how much more it is with M."""
-    share: float = 0.15
-    """Of all pulls, for the incumbent and one other arm in memory before another comes up."""
+    ratio: float = 1.2
+    """R: the growth of V = ln(t/K) from one pass to the next."""
+    evidence: float = 2.0 * (1.0 - 1.0 / 1.2)
+    """c: the share of R V that a fresh arm is asked for in a pass."""
+    known: float = 1.0
+    """c for an arm whose statistics are in memory: all at once."""
+    longest: float = 4.0
+    """Times e^(R V): how long a tie may last in later passes."""
+    budget: float = 2.0
+    """Later passes: arms may have cost sqrt(budget G ln t)."""
+    fall: float = 0.75
+    """Watch: the share of its mean to which the incumbent may have fallen."""
+    base: float = 30.0
+    """Watch: the sum of rewards that tells what the mean was."""
+    alarm: float = 2.0
+    """Watch: the CUSUM that gives the alarm, besides ln t."""
+    kept: float = 20.0
+    """Watch: the most pulls that other arms keep after an alarm."""
 
 
 class RaceParameters(NamedTuple):
@@ -99,122 +113,415 @@ class RaceParameters(NamedTuple):
     K: int
     M: int
     endless: bool
+    watch: float
+    every: float
     constants: Constants
 
 
-class RaceState(HandState):
-    """The incumbent, the challenger, and when the next arm is due."""
+class RaceState(State):
+    """The incumbent, the duels, and the schedule of the arms that come up."""
 
     incumbent: Slot
     challenger: Slot
-    """Equal to the incumbent while no duel is on."""
-    rival: Slot
-    """The slot with the highest mean but the incumbent's, while no duel is on."""
-    came_up: Small
-    """1 in the duel of an arm that came up, 0 in that of a loser that was ahead."""
-    seen: Int
-    """The last arm that has had a reward, by its number in the order."""
-    level: Float
-    """c ln t0."""
-    margin: Float
-    """The part of the level that goes with each ln n1."""
-    cost: Float
-    """X: what the duels of arms that came up have cost."""
+    """The only duel that is on, if decisions can be told from it alone; else the incumbent."""
+    position: Int
+    """The place of the next arm in the order of the arms."""
+    tried: Int
+    """i: how many arms have come up since the schedule began."""
+    origin: Int
+    """The decisions before the schedule began: 0 unless the watch gave an alarm."""
+    came: Int
+    """The last decision at which an arm came up."""
     opens: Float
-    """When the next arm is due."""
+    """Until so many decisions the incumbent is pulled for certain."""
+    rival: Float
+    """The highest mean of the losers in memory while no duel is on; else `NO_RIVAL`."""
+    volume: Float
+    """V; 0 in the first pass."""
+    excess: Float
+    """q."""
+    looks: Float
+    """Pulls of arms that came up, in duels that have ended; less those before duels that are on."""
+    looked: Float
+    """The sum of the rewards of these pulls."""
+    gained: Float
+    """G."""
+    fallen: Float
+    """Watch: the CUSUM, ..."""
+    fallen_pulls: Float
+    """... and the incumbent's pulls and ..."""
+    fallen_sum: Float
+    """... rewards since it was 0."""
+    alarms: Count
+
+    duel: Smalls
+    """Which kind of duel the arm is in."""
+    level: Floats
+    span: Floats
+    """ln l."""
+    win: Floats
+    """ln t0."""
+    limit: Floats
+    """How many decisions, rewarded or in flight, the arm may have had before its next reward."""
 
 
-def challenge(state: RaceState, slot: int, c: float, p: RaceParameters) -> None:
-    """Begin a duel."""
-    t0 = state.clock
-    state.challenger = slot
-    state.level = c * math.log(t0)
-    if state.tried <= p.K:
-        first = first_pass(p)
-        longest = min(math.pow(t0, p.constants.glance), math.pow(first, 1.0 - p.constants.arms))
+def verdict(
+    n0: float, s0: float, n1: float, s1: float, level: float, span: float, win: float
+) -> int:
+    """Return whether the challenger has lost or won, or the duel goes on."""
+    m0, m1 = s0 / n0, s1 / n1
+    if m0 - m1 < -AHEAD:
+        return WON if n1 > n0 or n1 * kl(m1, m0) > win else GOES_ON
+    e = n1 * kl(m1, m0) * n0 / (n0 + n1)
+    return LOST if e > level * (1.0 - math.log(n1) / span) else GOES_ON
+
+
+def first_budget(t: float, m0: float) -> float:
+    """Return what arms that come up in the first pass may have cost by time t."""
+    return min(math.sqrt(t * math.log(t + 1.0)), t * (1.0 - m0))
+
+
+def cost(state: RaceState, m0: float) -> float:
+    """Return X: what arms that came up have cost, if the incumbent's mean is m0."""
+    looks, looked = state.looks, state.looked
+    for j in range(state.held):
+        if state.duel[j] >= FRESH:
+            looks += state.pulls[j]
+            looked += state.sums[j]
+    return looks * m0 - looked
+
+
+def is_due(
+    x: float, t: float, gained: float, m0: float, state: RaceState, p: RaceParameters
+) -> bool:
+    """Return whether the next arm is due at time t, at a cost X, with these rewards in all."""
+    if state.volume == 0.0:
+        return x <= t * (1.0 - m0) and x <= math.sqrt(t * math.log(t + 1.0))
+    if t < p.K * math.exp(min(state.volume, MOST_EXPONENT)):
+        return False
+    return x <= math.sqrt(p.constants.budget * gained * math.log(t + 1.0))
+
+
+def is_clocked(state: RaceState, p: RaceParameters) -> bool:
+    """Return whether an arm comes up because of `every`."""
+    return p.every > 0.0 and state.clock + 1 - state.came >= p.every / p.K
+
+
+def begin_duel(
+    state: RaceState, slot: int, kind: int, t0: float, afresh: bool, p: RaceParameters
+) -> None:
+    """Begin the duel of an arm in memory; `afresh` if it came up only because `every` says so."""
+    c = p.constants.evidence if kind in (FIRST, FRESH) else p.constants.known
+    if kind == KNOWN:
+        state.looks -= state.pulls[slot]
+        state.looked -= state.sums[slot]
+    if afresh:
+        length = max(2.0, p.every / p.K)
+        state.level[slot] = c * math.log(length)
+    elif state.volume == 0.0:
+        share = 1.0 + state.delay / (p.M - 1.0)
+        length = max(2.0, t0 / max(1.0, float(state.tried)) / share)
+        state.level[slot] = c * math.log(length)
     else:
-        longest = min(t0, p.constants.longest * due(state.tried - 1, state.cost, p) / p.K)
-    state.margin = state.level / math.log(max(2.0, longest))
+        v = p.constants.ratio * state.volume
+        length = max(2.0, min(t0, p.constants.longest * math.exp(min(v, MOST_EXPONENT))))
+        state.level[slot] = c * v
+    state.span[slot] = math.log(length)
+    state.win[slot] = math.log(t0)
+    state.duel[slot] = kind
+    state.limit[slot] = UNKNOWN
 
 
-def meet(state: RaceState, slot: int, p: RaceParameters) -> None:
-    """Begin the duel of an arm that came up and has had its first reward since."""
-    state.seen = state.tried
-    c = p.constants.known
-    if state.pulls[slot] == 1:
-        c = p.constants.first if state.tried <= p.K else p.constants.later
-    challenge(state, slot, c, p)
-    state.came_up = 1
+def limit(state: RaceState, slot: int, p: RaceParameters) -> float:
+    """Return how many decisions a challenger may have had, in all, before its next reward.
+
+    As many as would make it lose if none of them succeeded; at least half as many as it has had;
+    and in the first pass, where rewards are late, half of its share of what is left to spend.
+    """
+    inc = state.incumbent
+    n0, s0 = float(state.pulls[inc]), state.sums[inc]
+    n1, s1 = float(state.pulls[slot]), state.sums[slot]
+    level, span, win = state.level[slot], state.span[slot], state.win[slot]
+    if n1 > 0.0 and verdict(n0, s0, n1, s1, level, span, win) == LOST:
+        return n1
+    high = 1.0
+    while high < MOST_LIMIT and verdict(n0, s0, n1 + high, s1, level, span, win) != LOST:
+        high *= 2.0
+    low = math.floor(high / 2.0)
+    while high - low > 1.0:
+        middle = math.floor((high + low) / 2.0)
+        if verdict(n0, s0, n1 + middle, s1, level, span, win) == LOST:
+            high = middle
+        else:
+            low = middle
+    if state.volume == 0.0 and state.delay > 0.0:
+        m0 = s0 / n0
+        t = float(state.clock + 1 - state.origin)
+        left = first_budget(t, m0) - cost(state, m0)
+        high = max(high, HALF * left / (p.M - 1.0))
+    return n1 + max(high, HALF * n1)
 
 
-def wait(state: RaceState, p: RaceParameters) -> None:
-    """Work out when the next arm is due, after the incumbent has had its share."""
-    t = state.clock
-    share = p.constants.share / max(1, state.held - 1)
-    alone = t + (share * t - state.pulls[state.incumbent]) / (1.0 - share)
-    state.opens = max(alone, due(state.tried, state.cost, p))
+def wants(state: RaceState, slot: int, p: RaceParameters) -> bool:
+    """Return whether the next pull of a duel is the challenger's."""
+    inc = state.incumbent
+    n1, flying = state.pulls[slot], state.in_flight[slot]
+    if flying == 0:
+        return n1 <= state.pulls[inc]
+    if n1 + flying > state.pulls[inc] + state.in_flight[inc]:
+        return False
+    if state.limit[slot] < 0.0:
+        state.limit[slot] = limit(state, slot, p)
+    return n1 + flying < state.limit[slot]
 
 
-def take_turns(state: RaceState) -> None:
-    """In a duel, pull the challenger until it has had more pulls."""
-    ahead = state.pulls[state.challenger] <= state.pulls[state.incumbent]
-    state.hand = state.challenger if ahead else state.incumbent
+def book(state: RaceState, p: RaceParameters) -> None:
+    """Put the next pass off by as much as losers exceeded what was asked of them."""
+    if state.volume > 0.0:
+        state.volume -= math.log(max(state.excess, 1e-9)) / p.K
 
 
-def rank(state: RaceState) -> None:
-    """Find the rival: the slot with the highest mean but the incumbent's."""
-    best = -1
-    for j in range(state.held):
-        if j != state.incumbent and state.pulls[j] > 0:
-            if best < 0 or state.sums[j] / state.pulls[j] > state.sums[best] / state.pulls[best]:
-                best = j
-    state.rival = best if best >= 0 else state.incumbent
-
-
-def lowest(state: RaceState) -> int:
-    """Return the slot with the lowest mean but the incumbent's."""
-    worst = -1
-    for j in range(state.held):
-        if j != state.incumbent and state.pulls[j] > 0:
-            if worst < 0 or state.sums[j] / state.pulls[j] < state.sums[worst] / state.pulls[worst]:
-                worst = j
-    return worst
-
-
-def between_duels(state: RaceState, p: RaceParameters) -> None:
-    """Take the next arm if it is due, or a loser that is ahead after all, or the incumbent."""
-    incumbent, rival = state.incumbent, state.rival
-    state.hand = incumbent
-    if state.clock >= state.opens:
-        state.hand = state.held if state.held < p.M else lowest(state)
-        state.up_next = 1
+def judge(state: RaceState, slot: int, p: RaceParameters) -> None:
+    """End the duel of an arm if it is decided; a loss waits while much is in flight."""
+    inc = state.incumbent
+    state.limit[slot] = UNKNOWN
+    kind = state.duel[slot]
+    if kind == NO_DUEL or state.pulls[slot] == 0 or state.pulls[inc] == 0:
         return
-    m0 = state.sums[incumbent] / state.pulls[incumbent]
-    if rival != incumbent and state.sums[rival] / state.pulls[rival] > m0 + AHEAD:
-        challenge(state, rival, p.constants.known, p)
-        state.came_up = 0
-        take_turns(state)
+    n0, s0 = float(state.pulls[inc]), state.sums[inc]
+    n1, s1 = float(state.pulls[slot]), state.sums[slot]
+    level, span = state.level[slot], state.span[slot]
+    found = verdict(n0, s0, n1, s1, level, span, state.win[slot])
+    if found == GOES_ON or (found == LOST and state.in_flight[slot] > HALF * n1):
+        return
+    state.duel[slot] = NO_DUEL
+    state.challenger = inc
+    if kind >= FRESH:
+        state.looks += n1
+        state.looked += s1
+    if found == WON:
+        state.incumbent = slot
+        state.challenger = slot
+        state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
+    elif kind != AGAIN:
+        e = n1 * kl(s1 / n1, s0 / n0) * n0 / (n0 + n1)
+        theta = max(0.0, level * (1.0 - math.log(n1) / span))
+        memory = min(float(p.K), max(1.0, float(state.tried)))
+        state.excess += (math.exp(theta - e) - state.excess) / memory
+    if kind != AGAIN:
+        book(state, p)
 
 
-def due(i: int, cost: float, p: RaceParameters) -> float:
-    """Return when the arm after the i-th is due, if the incumbent has had its share."""
-    constants = p.constants
-    when = math.pow(i, 1.0 / constants.arms)
-    paid = math.pow(max(1.0, cost), 1.0 / constants.pace)
-    if i < p.K:
-        return min(max(when, paid), first_pass(p))
-    ratio = constants.ratio + constants.ratio_by_memory * math.log(p.M / 2.0) * (1.0 - p.M / p.K)
-    first = max(2.0, math.log(p.K) / constants.pace)
-    planned = math.exp(min(700.0, first * math.pow(ratio, i / p.K - 1.0)))
-    return max(when, planned, min(paid, constants.late * planned))
+def judge_all(state: RaceState, p: RaceParameters) -> None:
+    """Judge all duels of which nothing is in flight."""
+    for j in range(state.held):
+        if state.duel[j] != NO_DUEL and state.in_flight[j] == 0:
+            judge(state, j, p)
 
 
-def first_pass(p: RaceParameters) -> float:
-    """Return from when on the first pass is not held up by what it has cost."""
-    return min(p.constants.sure * p.K, p.constants.soon * math.pow(p.K, 1.5))
+def next_arm(state: RaceState, p: RaceParameters) -> int:
+    """Return the next arm in the order of the arms, and count it."""
+    place = state.position % p.K
+    state.position += 1
+    state.tried += 1
+    return place if p.endless else arm_at(place, p.K, state.key)
 
 
-class Race(RetainingPolicy):
+def come_up(state: RaceState, target: int, kind: int, afresh: bool, p: RaceParameters) -> int:
+    """Let the next arm come up, in the slot `target` unless it is in memory; return its slot."""
+    inc = state.incumbent
+    t0 = float(max(1, state.clock + 1 - state.origin))
+    arm = next_arm(state, p)
+    if state.held > 0 and arm == state.arm[inc] and p.K > 1:
+        arm = next_arm(state, p)
+    state.came = state.clock + 1
+    if state.volume == 0.0 and state.tried > p.K:
+        state.volume = max(1.0, math.log((t0 - 1.0) / p.K))
+    slot = slot_of(state, arm)
+    if slot < 0:
+        slot = target
+        admit(state, slot, arm)
+        begin_duel(state, slot, kind, t0, afresh, p)
+    elif slot != inc and state.duel[slot] == NO_DUEL:
+        if afresh:
+            state.pulls[slot] = 0
+            state.sums[slot] = 0.0
+            begin_duel(state, slot, FRESH, t0, True, p)
+        elif state.pulls[slot] > 0:
+            begin_duel(state, slot, KNOWN, t0, False, p)
+            judge(state, slot, p)
+        else:
+            book(state, p)
+    if state.volume > 0.0 and not afresh:
+        state.volume *= math.pow(p.constants.ratio, 1.0 / p.K)
+    return slot
+
+
+def spread_out(state: RaceState, p: RaceParameters) -> int:
+    """Return the slot to pull while no reward of the incumbent is known: the least pulled."""
+    if state.in_flight[state.incumbent] == 0:
+        return state.incumbent
+    if state.held < p.M and state.tried < p.K:
+        return come_up(state, state.held, FIRST, False, p)
+    fewest = state.incumbent
+    for j in range(state.held):
+        here = state.pulls[j] + state.in_flight[j]
+        if here < state.pulls[fewest] + state.in_flight[fewest]:
+            fewest = j
+    return fewest
+
+
+def decide(state: RaceState, p: RaceParameters) -> int:
+    """Return the slot to pull, by the six steps of the definition."""
+    inc = state.incumbent
+    state.rival = NO_RIVAL
+    if state.pulls[inc] == 0:
+        return spread_out(state, p)
+    pulls, sums, in_flight, duel = state.pulls, state.sums, state.in_flight, state.duel
+    had = pulls[inc] + in_flight[inc]
+    full = state.held == p.M
+    chosen = best = -1
+    target = -1 if full else state.held
+    highest, lowest = -1.0, math.inf
+    level_out = False
+    duels = 0
+    for j in range(state.held):
+        if duel[j] != NO_DUEL:
+            duels += 1
+            state.challenger = j
+            if chosen < 0:
+                if pulls[j] + in_flight[j] > had:
+                    level_out = True
+                elif wants(state, j, p):
+                    chosen = j
+        elif j != inc:
+            mean = sums[j] / pulls[j] if pulls[j] > 0 else -1.0
+            if mean > highest:
+                highest = mean
+                best = j
+            if full and mean < lowest:
+                lowest = mean
+                target = j
+    if duels != 1:
+        state.challenger = inc
+    if chosen >= 0:
+        return chosen
+    if level_out:
+        return inc
+    tries = 0
+    while target >= 0 and tries < 2 * p.M:
+        inc = state.incumbent
+        t = float(state.clock - state.origin)
+        m0 = sums[inc] / pulls[inc]
+        due = is_due(cost(state, m0), t, state.gained, m0, state, p)
+        afresh = not due and is_clocked(state, p)
+        if not due and not afresh:
+            break
+        slot = come_up(state, target, FRESH, afresh, p)
+        tries += 1
+        if slot == state.incumbent or duel[slot] != NO_DUEL:
+            state.challenger = slot if duels == 0 else state.incumbent
+            return slot
+    inc = state.incumbent
+    m0 = sums[inc] / pulls[inc]
+    if best >= 0 and best != inc and duel[best] == NO_DUEL:
+        if sums[best] / pulls[best] > m0 + AHEAD:
+            t0 = float(max(1, state.clock + 1 - state.origin))
+            begin_duel(state, best, AGAIN, t0, False, p)
+            state.challenger = best if duels == 0 else inc
+            duels += 1
+            if wants(state, best, p):
+                return best
+    if duels == 0:
+        state.rival = max(0.0, highest)
+        state.opens = float(state.clock + quiet(state, p))
+        return inc
+    top, slot = m0, inc
+    for j in range(state.held):
+        if duel[j] != NO_DUEL and pulls[j] > 0:
+            m1 = sums[j] / pulls[j]
+            if m1 > top and pulls[j] * kl(m1, m0) > p.constants.evidence * state.win[j]:
+                top, slot = m1, j
+    return slot
+
+
+def quiet(state: RaceState, p: RaceParameters) -> int:
+    """Return how many pulls of the incumbent follow for certain, if no duel is on."""
+    inc = state.incumbent
+    n, s = float(state.pulls[inc]), state.sums[inc]
+    most = float(FOREVER)
+    if state.rival > 0.0:
+        # Until then no loser is ahead, even if every pull fails.
+        rewarded = math.floor(s / (state.rival + AHEAD) * (1.0 - 1e-12) - n)
+        most = rewarded - 1.0 - state.in_flight[inc]
+    if p.every > 0.0:
+        most = min(most, math.ceil(p.every / p.K) - 2.0 - (state.clock - state.came))
+    t = float(state.clock - state.origin)
+    if state.volume > 0.0:
+        opens = p.K * math.exp(min(state.volume, MOST_EXPONENT))
+        if t + most < opens:
+            return int(max(0.0, most))
+        if t < opens - 1.0:
+            return int(max(0.0, math.floor(opens - t) - 1.0))
+    w = float(QUIET)
+    flying = float(state.in_flight[inc])
+    found = 0.0
+    while w < most:
+        m0 = s / (n + w + flying)
+        x = state.looks * m0 - state.looked
+        if is_due(x, t + w, state.gained + w + flying, m0, state, p):
+            break
+        found = w
+        w *= 2.0
+    return int(max(0.0, min(found, most)))
+
+
+def watch(state: RaceState, reward: float, p: RaceParameters) -> None:
+    """Look whether the incumbent's mean has fallen, and if so begin the schedule again."""
+    inc = state.incumbent
+    c = p.constants
+    before = state.sums[inc] - state.fallen_sum
+    if before < c.base:
+        return
+    n = state.pulls[inc] - state.fallen_pulls
+    m = before / n
+    if m >= 1.0:
+        m = 1.0 - 0.5 / n
+    q = m * c.fall
+    state.fallen += reward * math.log(c.fall) + (1.0 - reward) * math.log((1.0 - q) / (1.0 - m))
+    state.fallen_pulls += 1.0
+    state.fallen_sum += reward
+    if state.fallen <= 0.0:
+        state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
+    elif state.fallen > c.alarm + math.log(max(2.0, float(state.clock))):
+        begin_again(state, p)
+
+
+def begin_again(state: RaceState, p: RaceParameters) -> None:
+    """Take the incumbent's statistics since its fall for all of them, and begin the schedule."""
+    inc = state.incumbent
+    state.pulls[inc] = int(state.fallen_pulls)
+    state.sums[inc] = state.fallen_sum
+    state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
+    state.looks = state.looked = state.gained = 0.0
+    state.tried = 0
+    state.alarms += 1
+    state.origin = state.clock - 1
+    state.volume = 0.0
+    state.excess = 1.0
+    state.opens = 0.0
+    state.rival = NO_RIVAL
+    kept = p.constants.kept
+    for j in range(state.held):
+        if j != inc and state.pulls[j] > kept:
+            state.sums[j] *= kept / state.pulls[j]
+            state.pulls[j] = int(kept)
+        if state.duel[j] >= FRESH:
+            state.looks -= state.pulls[j]
+            state.looked -= state.sums[j]
+
+
+class Race(Policy):
     """Racing: an incumbent that keeps its statistics, and challengers that lose or win soon.
 
     >>> policy = Race(arms=["red", "green", "blue"], memory=2, seed=1)
@@ -230,6 +537,21 @@ class Race(RetainingPolicy):
     summary = "an incumbent and challengers, each duel ended as soon as it is decided"
     citation = "handful's own: docs/mathematics.md, Racing"
     any_arms = True
+    settings: ClassVar[Mapping[str, Setting]] = {
+        "watch": Setting(
+            1.0,
+            "1: notice if the incumbent's mean falls; 0: rewards are stationary",
+            lambda x: x in (0.0, 1.0),
+            "0 or 1",
+            flag=True,
+        ),
+        "every": Setting(
+            0.0,
+            "E: every arm comes up again within E decisions, since it may have risen; 0: no",
+            lambda x: x == 0.0 or x >= 1.0,
+            "0, or at least 1 decision",
+        ),
+    }
     constants = Constants()
     State = RaceState
     Parameters = RaceParameters
@@ -239,7 +561,8 @@ class Race(RetainingPolicy):
         cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]
     ) -> RaceParameters:
         """Return the parameters, with the constants of the class."""
-        return RaceParameters(n_arms, memory, endless, cls.constants)
+        watch, every = values["watch"], values["every"]
+        return RaceParameters(n_arms, memory, endless, watch, every, cls.constants)
 
     @classmethod
     def stands_for(cls, memory: int, n_arms: int) -> type[Policy]:
@@ -249,66 +572,108 @@ class Race(RetainingPolicy):
         return IMEDPolicy if memory >= n_arms and ours else cls
 
     @staticmethod
+    def start(state: RaceState, p: RaceParameters) -> None:
+        """Make the first arm the incumbent."""
+        state.excess = 1.0
+        state.rival = NO_RIVAL
+        come_up(state, 0, FIRST, False, p)
+        state.duel[0] = NO_DUEL
+
+    @staticmethod
+    def propose(state: RaceState, p: RaceParameters) -> int:
+        """Return the slot to pull next; let arms come and go."""
+        inc = state.incumbent
+        if state.clock < state.opens:
+            return inc
+        j = state.challenger
+        if j != inc:
+            if state.in_flight[j] == 0 and state.in_flight[inc] == 0:
+                return j if state.pulls[j] <= state.pulls[inc] else inc
+        elif state.rival >= 0.0:
+            m0 = state.sums[inc] / state.pulls[inc]
+            x = state.looks * m0 - state.looked
+            t = float(state.clock - state.origin)
+            if (
+                m0 + AHEAD >= state.rival
+                and not is_due(x, t, state.gained, m0, state, p)
+                and not is_clocked(state, p)
+            ):
+                return inc
+        return decide(state, p)
+
+    @staticmethod
     def observe(state: RaceState, slot: int, reward: float, p: RaceParameters) -> None:
-        """Judge the duel that is on; between duels see what comes next."""
+        """Count a reward and judge the duels that it matters to."""
         pulls, sums = state.pulls, state.sums
-        pulls[slot] += 1
-        sums[slot] += reward
-        incumbent = state.incumbent
-        if slot != state.hand:
-            if state.challenger == incumbent:
-                rank(state)
-            return
-        came = state.tried > state.seen
-        if came:
-            meet(state, slot, p)
-        challenger = state.challenger
-        if challenger != incumbent:
-            n0, n1 = pulls[incumbent], pulls[challenger]
-            m0, m1 = sums[incumbent] / n0, sums[challenger] / n1
-            if slot == challenger and state.came_up:
-                state.cost += m0 - reward
-            ahead = m1 > m0 + AHEAD
-            # kl(m1, m0) <= (m0 - m1)^2 / (m0 (1 - m0)) mostly shows, at less cost, that the duel
-            # goes on.
-            most = n1 * (m0 - m1) * (m0 - m1)
-            if ahead:
-                needed = p.constants.win * math.log(state.clock)
-                ends = n1 > n0 or (most >= needed * m0 * (1.0 - m0) and n1 * kl(m1, m0) > needed)
-            else:
-                spent = state.margin * math.log(n1)
-                w = n0 / (n0 + p.constants.doubt * n1)
-                ends = (
-                    most * w >= (state.level - spent) * m0 * (1.0 - m0)
-                    and n1 * kl(m1, m0) * w + spent > state.level
-                )
-            if not ends:
-                state.hand = challenger if n1 <= n0 else incumbent
+        n1 = pulls[slot] + 1
+        s1 = sums[slot] + reward
+        pulls[slot] = n1
+        sums[slot] = s1
+        state.gained += reward
+        inc = state.incumbent
+        if slot == inc:
+            # A success is no sign of a fall while there is no other.
+            if p.watch and (reward < 1.0 or state.fallen > 0.0):
+                watch(state, reward, p)
+            if state.clock < state.opens:
                 return
-            if ahead:
-                state.incumbent = challenger
-            state.challenger = state.incumbent
-            came = True
-        if came:
-            rank(state)
-            wait(state, p)
-        between_duels(state, p)
+            j = state.challenger
+            if j == inc:
+                judge_all(state, p)
+            elif state.in_flight[j] == 0:
+                judge(state, j, p)
+            return
+        if slot == state.challenger:
+            # Mostly the duel goes on, as kl(m1, m0) <= (m0 - m1)^2 / (m0 (1 - m0)) shows.
+            n0 = pulls[inc]
+            m0 = sums[inc] / n0
+            apart = m0 - s1 / n1
+            most, spread = n1 * apart * apart, m0 * (1.0 - m0)
+            if apart < -AHEAD:
+                if n1 <= n0 and most < state.win[slot] * spread:
+                    state.limit[slot] = UNKNOWN
+                    return
+            elif most * n0 / (n0 + n1) < spread * state.level[slot] * (
+                1.0 - math.log(n1) / state.span[slot]
+            ):
+                state.limit[slot] = UNKNOWN
+                return
+        else:
+            state.opens = 0.0
+            state.rival = NO_RIVAL
+            if pulls[inc] == 0:
+                # The first arm with a reward becomes the incumbent.
+                t0 = float(max(1, state.clock - state.origin))
+                begin_duel(state, inc, FIRST, t0, False, p)
+                state.duel[slot] = NO_DUEL
+                state.incumbent = state.challenger = slot
+                return
+        judge(state, slot, p)
+
+    @staticmethod
+    def waited(state: RaceState, p: RaceParameters) -> None:
+        """Judge the duels: some waited for what is written off."""
+        for j in range(state.held):
+            if state.duel[j] != NO_DUEL:
+                judge(state, j, p)
 
     @staticmethod
     def calm(state: RaceState, slot: int, p: RaceParameters) -> tuple[int, int]:
-        """Between duels, until the next arm is due or another's mean could be the highest."""
-        if state.tried > state.seen or state.challenger != state.incumbent:
+        """Return for how many pulls it is certain that no arm comes up and no loser is ahead.
+
+        The watch looks at every failure, and at no success while it suspects nothing.
+        """
+        if slot != state.incumbent or state.clock >= state.opens:
             return 0, 0
-        left = min(float(FOREVER), math.ceil(state.opens) - 1.0 - state.clock)
-        if left <= 0.0:
-            return 0, 0
-        still = left
-        if state.rival != state.incumbent:
-            top = state.sums[state.rival] / state.pulls[state.rival]
-            if top > 0.0:
-                enough = state.sums[slot] / top * (1.0 - 1e-12)
-                still = min(left, enough - state.pulls[slot] - 1.0)
-        return int(max(still, 0.0)), int(left)
+        left = int(min(state.opens - state.clock, float(FOREVER)))
+        if not p.watch:
+            return left, left
+        return 0, left if state.fallen == 0.0 else 0
+
+    @staticmethod
+    def absorb(state: RaceState, slot: int, pulls: int, wins: int, p: RaceParameters) -> None:
+        """Count the rewards of skipped pulls."""
+        state.gained += wins
 
     @staticmethod
     def recommend_arm(state: RaceState, p: RaceParameters) -> int:
@@ -316,24 +681,59 @@ class Race(RetainingPolicy):
         return state.arm[state.incumbent]
 
     @staticmethod
+    def place(state: RaceState, p: RaceParameters) -> str:
+        """Return how many arms have come up, or where in which pass over them."""
+        if p.endless or state.position <= p.K:
+            return f"{state.position} arms tried"
+        lap, arm = divmod(state.position - 1, p.K)
+        return f"pass {lap + 1} over the arms, arm {arm + 1} of {p.K}"
+
+    @staticmethod
     def check(state: RaceState, p: RaceParameters) -> None:
-        """Refuse a duel that cannot be."""
-        check_hand(state, p)
-        check_filled(state, p)
-        refuse_unless_flag(state.came_up)
-        if not state.tried - 1 <= state.seen <= state.tried or came_too_soon(state, p):
-            raise StateError(f"the saved policy cannot have tried {state.tried} arms yet")
-        if max(state.incumbent, state.challenger, state.rival) >= state.held:
+        """Refuse a schedule or a duel that cannot be."""
+        inc = state.incumbent
+        if max(inc, state.challenger) >= state.held or state.duel[inc] != NO_DUEL:
             raise StateError("the saved duel is of an arm that is not in memory")
-        if state.pulls[state.incumbent] == 0 and state.held > 1:
+        check_schedule(state, p)
+        on = [slot for slot in range(state.held) if state.duel[slot] != NO_DUEL]
+        alone = state.challenger != inc and on != [state.challenger]
+        if alone or (state.rival >= 0.0 and (on or state.pulls[inc] == 0)):
+            raise StateError("the saved policy has another number of duels than it has")
+        if state.pulls[inc] == 0 and (state.challenger != inc or sum(state.pulls) > 0):
             raise StateError("the saved incumbent has no rewards")
-        if abs(state.cost) > state.rewards or not math.isfinite(state.level + state.margin):
-            raise StateError("the saved duels have a cost that cannot be")
+        for slot in on:
+            level, span, win = state.level[slot], state.span[slot], state.win[slot]
+            possible = 0.0 <= level < MOST_LEVEL and 0.5 < span < MOST_LEVEL and win >= 0.0
+            if not possible or not NO_DUEL < state.duel[slot] <= KNOWN:
+                raise StateError(f"the saved duel of slot {slot} cannot be")
 
 
-def came_too_soon(state: RaceState, p: RaceParameters) -> bool:
-    """Return whether the last arm came up before it could be due, even if none had cost."""
-    try:
-        return state.tried > 1 and state.clock < due(state.tried - 1, 0.0, p)
-    except OverflowError:
-        return True
+MOST_LEVEL = 1e6
+"""No record has a larger level or V."""
+
+
+def check_schedule(state: RaceState, p: RaceParameters) -> None:
+    """Refuse counters that no schedule could have left behind."""
+    if not 0 <= state.tried <= state.position <= 4 * p.M * (state.clock + 1) + 2:
+        raise StateError(f"the saved policy cannot have tried {state.position} arms yet")
+    if state.held != min(p.M, p.K, state.position):
+        raise StateError("the saved memory does not hold the arms that have come up")
+    if state.position < p.K:
+        places = state.arm if p.endless else [position_of(a, p.K, state.key) for a in state.arm]
+        if max(places) >= state.position:
+            raise StateError("the saved policy has an arm in memory that has not come up")
+    fall = state.fallen_pulls
+    counted = (
+        0 <= state.origin <= state.clock
+        and 0 <= state.came <= state.clock + 1
+        and 0 <= state.alarms <= state.clock
+        and 0.0 <= state.volume < MOST_LEVEL
+        and 0.0 <= state.excess <= 1.0
+        and max(abs(state.looks), abs(state.looked)) <= state.clock
+        and 0.0 <= state.gained <= state.rewards
+        and 0.0 <= state.fallen < math.inf
+        and 0.0 <= state.fallen_sum <= fall <= state.pulls[state.incumbent]
+        and fall == int(fall)
+    )
+    if not counted or not state.opens < math.inf:
+        raise StateError("the saved policy has counted what cannot be")

@@ -24,6 +24,8 @@ class Setting(NamedTuple):
     summary: str
     check: Callable[[float], bool]
     allowed: str
+    flag: bool = False
+    """Whether True and False are allowed, as 1 and 0."""
 
 
 def whole_setting(default: float, summary: str, symbol: str) -> Setting:
@@ -48,7 +50,7 @@ def check_settings(policy: type[Definition], given: Mapping[str, float | None]) 
         if value is None:
             values[key] = setting.default
             continue
-        if isinstance(value, bool) or not isinstance(value, Real):
+        if (isinstance(value, bool) and not setting.flag) or not isinstance(value, Real):
             raise SettingError(f"{key}={value!r} is not a number")
         try:
             number = float(value)
