@@ -56,7 +56,6 @@ class Racing:
     arms: Iterator[int]
     watch: bool = True
     every: float = 0.0
-    R: float = 1.2
     slots: list[Arm] = field(default_factory=list)
     decisions: dict[int, Arm] = field(default_factory=dict)
     t: int = 0
@@ -78,13 +77,11 @@ class Racing:
     turned_before: int = 0
 
     def __post_init__(self) -> None:
+        self.R = 1.2 + 0.05 * math.log2(self.M / 2)
+        self.c = 1 / 3
         self.incumbent = Arm(-1)
         self.incumbent = self.come_up(None, "first")
         self.incumbent.duel = ""
-
-    @property
-    def c(self) -> float:
-        return 2 * (1 - 1 / self.R)
 
     # Decisions.
 
@@ -156,7 +153,7 @@ class Racing:
             return self.cost() <= self.first_budget(t)
         if t < self.K * math.exp(min(self.V, 600)):
             return False
-        return self.cost() <= math.sqrt(2 * self.gained * math.log(t + 1))
+        return self.cost() <= math.sqrt(2.5 * self.gained * math.log(t + 1))
 
     def wants(self, arm: Arm) -> bool:
         if not arm.awaited:
@@ -191,7 +188,7 @@ class Racing:
             self.i += 1
         self.came = self.t + 1
         if self.V is None and self.i > self.K:
-            self.V = max(1.0, math.log(self.age() / self.K))
+            self.V = max(1.0, math.log((self.age() + 2 * self.delay) / self.K))
         arm = next((arm for arm in self.slots if arm.index == index), None)
         if arm is None:
             arm = Arm(index)
@@ -214,7 +211,7 @@ class Racing:
         return arm
 
     def begin(self, arm: Arm, kind: str, t0: int, clocked: bool = False) -> None:
-        c = self.c if kind in ("first", "fresh") else 1.0
+        c = self.c if kind in ("first", "fresh") else 0.7
         arm.duel, arm.t0, arm.limit = kind, max(1, t0), None
         if clocked:
             arm.longest = max(2.0, self.every / self.K)

@@ -9,16 +9,17 @@ pulls, by the m0 of now):
 
     DUE     the next arm comes up
               in the first pass (of endless arms: always)   if X <= min(sqrt(t ln(t+1)), t (1 - m0))
-              later   if t >= K e^V and X <= sqrt(2 G ln(t+1)), G the sum of all rewards
-    DUEL    t0 = t + 1 when it begins, and
-              in the first pass   l = max(2, t0/i),                   level = c ln l
+              later   if t >= K e^V and X <= sqrt(2.5 G ln(t+1)), G the sum of all rewards
+    DUEL    t0 = t + 1 when it begins, d the mean delay of rewards in decisions, and
+              in the first pass   l = max(2, t0/i / (1 + d/(M-1))),   level = c ln l
               later               l = max(2, min(t0, 4 e^(R V))),     level = c R V
-            with R = 1.2 and c = 2 (1 - 1/R); c = 1 for an arm whose statistics are in memory
+            with R = 1.2 + 0.05 log2(M/2) and c = 1/3; c = 0.7 for an arm known in memory
     WIN     m1 > m0, and n1 > n0 or n1 kl(m1, m0) > ln t0
-    LOSE    m1 <= m0, and e = n1 kl(m1, m0) n0/(n0 + n1) > theta = level (1 - ln n1 / ln l)
-    V       is set to max(1, ln(t/K)) when arm K + 1 comes up; V *= R^(1/K) for each arm that comes
-            up, and V -= ln(q)/K for each duel that ends, where q is the mean of exp(-(e - theta))
-            over the losers of about the last K duels
+    LOSE    m1 <= m0, and e = n1 kl(m1, m0) n0/(n0 + n1) > theta = level (1 - ln n1 / ln l), and at
+            most half as many decisions in flight as rewards
+    V       is set to max(1, ln((t + 2 d)/K)) when arm K + 1 comes up; V *= R^(1/K) for each arm
+            that comes up, and V -= ln(q)/K for each duel that ends, where q is the mean of
+            exp(max(0, theta) - e) over the losers of about the last K duels
 
 kl is the divergence of Bernoulli distributions, a lower bound for other rewards in [0, 1]. One mean
 is above another if it is larger by more than 1e-9: sums of equal rewards differ by rounding.
@@ -73,6 +74,8 @@ fresh arm that came up; of an arm in memory that came up. X is the cost of the l
 GOES_ON, LOST, WON = range(3)
 HALF = 0.5
 """Of what is known or left, how much may be in flight: see `limit` and `judge`."""
+ROUNDS = 2.0
+"""Mean delays by which the second pass begins later: verdicts of the first are on their way."""
 UNKNOWN = -1.0
 """In `limit`: not worked out since the last reward."""
 MOST_EXPONENT = 600.0
@@ -88,14 +91,16 @@ class Constants(NamedTuple):
     """The constants of Race. An ablation is a subclass: `constants = Constants(ratio=1.3)`."""
 
     ratio: float = 1.2
-    """R: the growth of V = ln(t/K) from one pass to the next."""
-    evidence: float = 2.0 * (1.0 - 1.0 / 1.2)
+    """R with two arms in memory: the growth of V = ln(t/K) from one pass to the next."""
+    ratio_by_memory: float = 0.05
+    """How much larger R is each time that the memory doubles."""
+    evidence: float = 1.0 / 3.0
     """c: the share of R V that a fresh arm is asked for in a pass."""
-    known: float = 1.0
-    """c for an arm whose statistics are in memory: all at once."""
+    known: float = 0.7
+    """c for an arm whose statistics are in memory."""
     longest: float = 4.0
     """Times e^(R V): how long a tie may last in later passes."""
-    budget: float = 2.0
+    budget: float = 2.5
     """Later passes: arms may have cost sqrt(budget G ln t)."""
     fall: float = 0.75
     """Watch: the share of its mean to which the incumbent may have fallen."""
@@ -115,6 +120,8 @@ class RaceParameters(NamedTuple):
     endless: bool
     watch: float
     every: float
+    ratio: float
+    """R."""
     constants: Constants
 
 
@@ -223,7 +230,7 @@ def begin_duel(
         length = max(2.0, t0 / max(1.0, float(state.tried)) / share)
         state.level[slot] = c * math.log(length)
     else:
-        v = p.constants.ratio * state.volume
+        v = p.ratio * state.volume
         length = max(2.0, min(t0, p.constants.longest * math.exp(min(v, MOST_EXPONENT))))
         state.level[slot] = c * v
     state.span[slot] = math.log(length)
@@ -336,7 +343,7 @@ def come_up(state: RaceState, target: int, kind: int, afresh: bool, p: RaceParam
         arm = next_arm(state, p)
     state.came = state.clock + 1
     if state.volume == 0.0 and state.tried > p.K:
-        state.volume = max(1.0, math.log((t0 - 1.0) / p.K))
+        state.volume = max(1.0, math.log((t0 - 1.0 + ROUNDS * state.delay) / p.K))
     slot = slot_of(state, arm)
     if slot < 0:
         slot = target
@@ -353,7 +360,7 @@ def come_up(state: RaceState, target: int, kind: int, afresh: bool, p: RaceParam
         else:
             book(state, p)
     if state.volume > 0.0 and not afresh:
-        state.volume *= math.pow(p.constants.ratio, 1.0 / p.K)
+        state.volume *= math.pow(p.ratio, 1.0 / p.K)
     return slot
 
 
@@ -561,8 +568,9 @@ class Race(Policy):
         cls, n_arms: int, memory: int, endless: bool, values: dict[str, float]
     ) -> RaceParameters:
         """Return the parameters, with the constants of the class."""
-        watch, every = values["watch"], values["every"]
-        return RaceParameters(n_arms, memory, endless, watch, every, cls.constants)
+        c = cls.constants
+        ratio = c.ratio + c.ratio_by_memory * math.log2(memory / 2.0)
+        return RaceParameters(n_arms, memory, endless, values["watch"], values["every"], ratio, c)
 
     @classmethod
     def stands_for(cls, memory: int, n_arms: int) -> type[Policy]:
