@@ -50,6 +50,7 @@ from handful.policies.hand import (
     check_filled,
     check_hand,
     refuse_unless_flag,
+    renumber,
 )
 from handful.policies.schedule import FOREVER
 from handful.policies.unbounded import IMEDPolicy
@@ -311,6 +312,14 @@ class Race(RetainingPolicy):
         return int(max(still, 0.0)), int(left)
 
     @staticmethod
+    def resized(state: RaceState, before: int, p: RaceParameters) -> bool:
+        """Go on with the duel; new arms are the next to come up."""
+        unseen = state.tried - state.seen
+        renumber(state, before, p)
+        state.seen = state.tried - unseen
+        return True
+
+    @staticmethod
     def recommend_arm(state: RaceState, p: RaceParameters) -> int:
         """Return the incumbent."""
         return state.arm[state.incumbent]
@@ -332,8 +341,9 @@ class Race(RetainingPolicy):
 
 
 def came_too_soon(state: RaceState, p: RaceParameters) -> bool:
-    """Return whether the last arm came up before it could be due, even if none had cost."""
+    """Return whether more arms have come up than can be due at any time."""
     try:
-        return state.tried > 1 and state.clock < due(state.tried - 1, 0.0, p)
+        due(state.tried + 1, state.cost, p)
     except OverflowError:
         return True
+    return False
