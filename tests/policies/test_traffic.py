@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -24,19 +24,16 @@ from hypothesis.stateful import (
 
 import handful
 from handful import Policy
-from handful.core import change, tickets
+from handful.core import change
 from handful.core.state import fields
-from handful.core.tickets import Receipt
-from handful.errors import SettingError
-from handful.policies import allowed as allowed_module
-from handful.policies import base, changes, hand, phased
+from handful.core.tickets import Receipt, ticket_for
+from handful.errors import HandfulError, SettingError
+from handful.policies import allowed, base, changes, hand, phased
+from handful.policies.phased import PhasedPolicy
 from handful.testing import Ledger, Make
 from handful.testing.make import mean_of
 
 BOUNDED = sorted(name for name, cls in handful.POLICIES.items() if not cls.unbounded)
-import os
-from hypothesis import Phase
-PHASES = (Phase.generate,) if os.environ.get("NOSHRINK") else tuple(Phase)
 MOST_DRIVEN = 700
 """A promise to try new arms within more decisions is not waited for."""
 rewards = st.sampled_from([0.0, 1.0, 0.5]) | st.floats(0.0, 1.0)
@@ -69,11 +66,11 @@ class Traffic(RuleBasedStateMachine):
         self.tickets[ticket] = arm
         assert not self.live or arm in self.live
 
-    def decided(self, allowed: Any = None) -> str:
+    def decided(self, among: Any = None) -> str:
         twin = self.policy.clone()
         twin.reveal(mean_of)
-        arm = twin.decide(allowed=allowed).arm
-        self.noted(self.ledger.decide(allowed), arm)
+        arm = twin.decide(allowed=among).arm
+        self.noted(self.ledger.decide(among), arm)
         assert self.policy.to_bytes() == twin.to_bytes()
         return str(arm)
 
@@ -94,50 +91,43 @@ class Traffic(RuleBasedStateMachine):
     def decide_among_some(self, data: st.DataObject, as_function: bool) -> None:
         if self.live:
             names = data.draw(st.lists(st.sampled_from(sorted(self.live)), min_size=1))
+            if data.draw(st.booleans()):  # a guest, if there is one
+                held = self.policy.arms_in_memory
+                names = [arm for arm in sorted(self.live) if arm not in held][:2] or names
             some = {*names, "no such arm"}
-            allowed: Any = some.__contains__ if as_function else data.draw(st.permutations(sorted(some)))
+            allowed: Any = (
+                some.__contains__ if as_function else data.draw(st.permutations(sorted(some)))
+            )
             assert self.decided(allowed) in some
         else:
             last = data.draw(st.sampled_from("02468"))
             assert self.decided(lambda arm: arm.endswith(last)).endswith(last)
 
-    @rule()
-    def allow_no_arm(self) -> None:
-        before = self.policy.to_bytes()
-        for nothing in ([], ["no such arm"], lambda arm: False):
-            with pytest.raises(SettingError, match="allow"):
-                self.policy.decide(allowed=nothing)
-        assert self.policy.to_bytes() == before
+    @precondition(lambda self: self.tickets)
+    @rule(data=st.data(), values=st.lists(rewards, min_size=1, max_size=8))
+    def reward(self, data: st.DataObject, values: list[float]) -> None:
+        """Rewards of any decisions, some of them twice; late ones come first."""
+        known = st.sampled_from(list(self.tickets))
+        for value in values:
+            ticket = data.draw(known)
+            before = pulls_of(self.policy)
+            if self.ledger.reward(ticket, value) is Receipt.CREDITED:
+                before[self.tickets[ticket]] += 1
+            assert pulls_of(self.policy) == before
 
     @precondition(lambda self: self.tickets)
-    @rule(data=st.data(), value=rewards)
-    def reward(self, data: st.DataObject, value: float) -> None:
-        ticket = data.draw(st.sampled_from(list(self.tickets)))
-        before = pulls_of(self.policy)
-        receipt = self.ledger.reward(ticket, value)
-        arm = self.tickets[ticket]
-        if receipt is Receipt.CREDITED:
-            before[arm] += 1
-        assert pulls_of(self.policy) == before
-
-    @precondition(lambda self: self.tickets)
-    @rule(data=st.data())
-    def drop(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), number=st.integers(0, 2**40))
+    def drop(self, data: st.DataObject, number: int) -> None:
         self.ledger.drop(data.draw(st.sampled_from(list(self.tickets))))
+        if number not in self.tickets and number >> 16:
+            self.ledger.reward(number, 1.0)  # a ticket that was never given
 
-    @rule(values=st.lists(rewards, min_size=1, max_size=12))
-    def go_on(self, values: list[float]) -> None:
+    @rule(values=st.lists(rewards, max_size=12))
+    def select_and_update(self, values: list[float]) -> None:
         for value in values:
             self.policy.update(self.policy.select(), value)
-
-    @rule()
-    def select(self) -> None:
+            self.memory_is_bounded()
         self.policy.select()
-
-    @rule(number=st.integers(0, 2**40), value=rewards)
-    def made_up_ticket(self, number: int, value: float) -> None:
-        if number not in self.tickets and number >> 16:
-            self.ledger.reward(number, value)
 
     @precondition(lambda self: self.changes)
     @rule(count=st.integers(0, 6))
@@ -168,25 +158,23 @@ class Traffic(RuleBasedStateMachine):
             del self.live[arm]
             self.untried.pop(arm, None)
 
-    @precondition(lambda self: self.changes)
     @rule()
-    def change_what_cannot_be(self) -> None:
+    def ask_for_what_cannot_be(self) -> None:
         before = self.policy.to_bytes()
-        known = next(iter(self.live))
-        with pytest.raises(SettingError, match="already"):
-            self.policy.add_arms(["fresh", known])
-        with pytest.raises(LookupError, match="no such arm"):
-            self.policy.remove_arms([known, "no such arm"])
-        with pytest.raises(SettingError, match="at least one"):
-            self.policy.remove_arms(self.live)
-        assert self.policy.to_bytes() == before
-
-    @precondition(lambda self: not self.changes)
-    @rule()
-    def change_what_is_fixed(self) -> None:
-        before = self.policy.to_bytes()
-        with pytest.raises(SettingError):
-            self.policy.add_arms(["fresh"])
+        for nothing in ([], ["no such arm"], lambda arm: False):
+            with pytest.raises(SettingError, match="allow"):
+                self.policy.decide(allowed=nothing)
+        if not self.changes:
+            with pytest.raises(SettingError):
+                self.policy.add_arms(["fresh"])
+        else:
+            known = next(iter(self.live))
+            with pytest.raises(SettingError, match="already"):
+                self.policy.add_arms(["fresh", known])
+            with pytest.raises(LookupError, match="no such arm"):
+                self.policy.remove_arms([known, "no such arm"])
+            with pytest.raises(SettingError, match="at least one"):
+                self.policy.remove_arms(self.live)
         assert self.policy.to_bytes() == before
 
     @rule()
@@ -230,7 +218,8 @@ class Traffic(RuleBasedStateMachine):
             assert self.policy.n_arms == len(self.live)
             assert {*self.policy.arms_in_memory, self.policy.recommend()} <= {*self.live}
 
-    def teardown(self) -> None:
+    @invariant()
+    def every_decision_is_accounted_for(self) -> None:
         self.ledger.check_totals()
 
 
@@ -242,7 +231,7 @@ def pulls_of(policy: Policy) -> dict[str, int]:
     return {arm.arm: arm.pulls for arm in policy.stats()}
 
 
-def run(name: str, examples: int, steps: int = 25) -> None:
+def run(name: str, examples: int, steps: int = 25, shrink: bool = True) -> None:
     machine = type("Traffic", (Traffic,), {"name": name})
     run_state_machine_as_test(
         machine,
@@ -253,7 +242,7 @@ def run(name: str, examples: int, steps: int = 25) -> None:
             deadline=None,
             suppress_health_check=list(HealthCheck),
             print_blob=False,
-            phases=PHASES,
+            phases=tuple(Phase) if shrink else (Phase.generate,),
         ),
     )
 
@@ -267,3 +256,115 @@ def test_any_traffic(name: str) -> None:
 @pytest.mark.parametrize("name", BOUNDED)
 def test_any_traffic_for_long(name: str) -> None:
     run(name, 400, steps=60)
+
+
+# Deliberate mistakes, one for each thing that the machine must see.
+
+Patch = pytest.MonkeyPatch
+
+
+def one_arm_too_many(patch: Patch) -> None:
+    def welcome(state: Any, incumbent: int, K: int, M: int) -> None:
+        state.capacity = M + 1
+        plain(state, incumbent, K, M + 1)
+
+    plain = phased.welcome
+    patch.setattr(phased, "welcome", welcome)
+
+
+def a_moved_arm_in_the_stay_of_another(patch: Patch) -> None:
+    def move(state: Any, source: int, slot: int) -> None:
+        born = state.born[slot]
+        plain(state, source, slot)
+        state.born[slot] = born
+
+    plain = change.move
+    patch.setattr(change, "move", move)
+
+
+def a_removed_arm_that_stays(patch: Patch) -> None:
+    patch.setattr(PhasedPolicy, "withdraw", staticmethod(lambda state, slot, p: True))
+
+
+def arms_that_are_not_renamed(patch: Patch) -> None:
+    def rename(state: Any, arm: int, n_arms: int) -> list[tuple[int, int]]:
+        moves = plain(state.copy(), arm, n_arms)
+        state.news -= arm >= n_arms - state.news
+        return moves
+
+    plain = change.rename_removed
+    patch.setattr(changes, "rename_removed", rename)
+
+
+def a_barred_arm_that_stands_in(patch: Patch) -> None:
+    def stand_in(state: Any, permitted: Any) -> int:
+        return min(plain(state, permitted), 0)
+
+    plain = allowed.stand_in
+    patch.setattr(base, "stand_in", stand_in)
+
+
+def new_arms_that_are_passed_over(patch: Patch) -> None:
+    def bring_up(state: Any, slot: int, p: Any, refresh: bool) -> int:
+        state.news = max(0, state.news - 1)
+        arms, state.news = state.news, 0
+        slot = plain(state, slot, p, refresh)
+        state.news = arms
+        return slot
+
+    plain = hand.bring_up
+    patch.setattr(hand, "bring_up", bring_up)
+
+
+def a_promise_of_one_decision(patch: Patch) -> None:
+    patch.setattr(PhasedPolicy, "news_within", staticmethod(lambda state, p: 1))
+
+
+def bytes_for_every_decision(patch: Patch) -> None:
+    def grown(policy: Policy, fingerprint: int) -> bytes:
+        return plain(policy, fingerprint) + bytes(20 * policy.decisions)
+
+    plain = Policy._bytes
+    patch.setattr(Policy, "_bytes", grown)
+    patch.setattr(Make, "restored", lambda make, policy, arms: policy.clone())
+
+
+def new_arms_that_are_not_saved(patch: Patch) -> None:
+    def unpack(data: bytes, capacity: int, n_arms: int) -> Any:
+        state = plain(data, capacity, n_arms)
+        state.news = 0
+        return state
+
+    plain = phased.PhasedState.unpack
+    patch.setattr(phased.PhasedState, "unpack", staticmethod(unpack))
+
+
+def guests_with_the_ticket_of_a_slot(patch: Patch) -> None:
+    def ticket_of_a_slot(state: Any, slot: int, memory: int) -> int:
+        return ticket_for(state, min(slot, state.held - 1), memory)
+
+    patch.setattr(base, "ticket_for", ticket_of_a_slot)
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake", "seen_by"),
+    [
+        ("ucb-m", one_arm_too_many, "memory_is_bounded"),
+        ("ucb-m", a_moved_arm_in_the_stay_of_another, "every_decision_is_accounted_for"),
+        ("ucb-m", a_removed_arm_that_stays, "memory_is_bounded"),
+        ("ucb-m", arms_that_are_not_renamed, "remove"),
+        ("mbse", a_barred_arm_that_stands_in, "decide_among_some"),
+        ("single-pass", new_arms_that_are_passed_over, "try_new_arms"),
+        ("ucb-m", a_promise_of_one_decision, "try_new_arms"),
+        ("ucb-m", bytes_for_every_decision, "memory_is_bounded"),
+        ("ucb-m", new_arms_that_are_not_saved, "save_and_restore"),
+        ("ucb-m", guests_with_the_ticket_of_a_slot, "drop"),
+    ],
+)
+def test_a_mistake_is_seen(
+    name: str, mistake: Callable[[Patch], None], seen_by: str, monkeypatch: Patch
+) -> None:
+    mistake(monkeypatch)
+    with pytest.raises((AssertionError, HandfulError, LookupError)) as caught:
+        run(name, 300, shrink=False)
+    assert seen_by in [entry.name for entry in caught.traceback]

@@ -183,10 +183,8 @@ class State(metaclass=_Slotted):
 
     def _packed(self) -> bytes:
         form = _form(type(self))
-        flies = any(
-            any(_listed(getattr(self, name)))
-            for part in (form.flight_scalars, form.flight_slots)
-            for name in part
+        flies = any(getattr(self, name) for name in form.flight_scalars) or any(
+            any(getattr(self, name)[: self.held]) for name in form.flight_slots
         )
         parts = [bytes([flies])]
         parts += [self._row(form.scalars, form.head), self._rows(form.slots, form.slot)]

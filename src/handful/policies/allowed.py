@@ -24,9 +24,11 @@ Allowed: TypeAlias = Iterable[Hashable] | Callable[[Any], object]
 """What users give as `allowed`: labels, or a predicate of a label."""
 
 DRAWS = 64
-"""Arms drawn at random before all are looked at."""
+"""Arms drawn at random before all are looked at, ..."""
 MOST_LOOKS = 2**20
-"""The most arms that are looked at one by one."""
+"""... unless there are more than this; then ..."""
+MOST_DRAWS = 2**16
+"""... so many are drawn."""
 LOOKS_AHEAD = 4096
 """The most endless arms that are looked at, from the first that has not come up on."""
 
@@ -96,7 +98,7 @@ def drawn_guest(arms: FiniteArms | Reservoir, permission: Permission, state: Sta
                 "none of the labels in allowed is that of an arm: give labels out of policy.arms"
             )
         return among[_below(len(among), state)]
-    for _ in range(DRAWS if arms.n <= MOST_LOOKS else MOST_LOOKS):
+    for _ in range(DRAWS if arms.n <= MOST_LOOKS else MOST_DRAWS):
         arm = _below(arms.n, state)
         if permission(arms.label(arm)):
             return arm
@@ -106,7 +108,7 @@ def drawn_guest(arms: FiniteArms | Reservoir, permission: Permission, state: Sta
             return among[_below(len(among), state)]
         raise SettingError(f"none of the {arms.n} arms is allowed: allow at least one")
     raise SettingError(
-        f"none of {MOST_LOOKS} arms drawn at random out of {arms.n} is allowed: allow more, or "
+        f"none of {MOST_DRAWS} arms drawn at random out of {arms.n} is allowed: allow more, or "
         "give labels instead of a function"
     )
 

@@ -156,7 +156,8 @@ class Policy(Definition):
 
         `allowed` is a collection of labels, or a function that says of a label whether it is
         allowed: no other arm is returned (`handful.policies.allowed`). If there is no such arm,
-        nothing changes.
+        that is an error, and nothing changes. The function must not use the policy, which is
+        locked when it is called.
         """
         if n is None:
             if allowed is not None:

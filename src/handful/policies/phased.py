@@ -275,7 +275,7 @@ class PhasedPolicy(Policy):
         """Let the arm leave; in the incumbent's slot the most played of the others follows it."""
         if state.held == 1:
             return False
-        if slot == 0:
+        if slot == 0 and p.M < p.K:
             state.pulls[0] = -1
             slot = most_pulled(state)
             move(state, slot, 0)
