@@ -173,7 +173,7 @@ def test_the_bytes_are_the_scalars_then_the_slots_then_those_of_decisions_in_fli
     head = struct.pack("<BqqQQQii", 1, state.clock, state.rewards, state.key, *state.rng, 2, 1)
     columns = zip(state.arm, state.pulls, state.sums, state.born, strict=True)
     rows = b"".join(struct.pack("<qqdq", *row) for row in columns)
-    flight = struct.pack("<Qiiiidqq", state.settled, 3, 5, 6, 4, 2.5, 8, 1)
+    flight = struct.pack("<Qiiiidqqi", state.settled, 3, 5, 6, 4, 2.5, 8, 1, 0)
     counts = zip(state.in_flight, state.recent, state.missing, strict=True)
     assert state.pack() == head + rows + flight + b"".join(struct.pack("<iii", *c) for c in counts)
 
@@ -185,7 +185,7 @@ def test_without_decisions_in_flight_the_bytes_end_before_them() -> None:
         if kind.of_flight:
             setattr(state, name, [0, 0] if kind.per_slot else 0)
     assert state.pack() == b"\0" + whole[1 : len(state.pack())]
-    assert len(whole) == len(state.pack()) + struct.calcsize("<Qiiiidqq") + 2 * FLIGHT_SLOT
+    assert len(whole) == len(state.pack()) + struct.calcsize("<Qiiiidqqi") + 2 * FLIGHT_SLOT
     assert values(State.unpack(state.pack(), 2, N_ARMS)) == values(state)
     with refused(StateError, ValueError, "none"):
         zeros = bytes(len(whole) - len(state.pack()))

@@ -43,7 +43,7 @@ def decide(state: State, slot: int) -> int:
 def test_a_ticket_is_the_decision_the_slot_and_check_bits() -> None:
     state = record()
     tickets = [decide(state, slot) for slot in (0, 1, 0, 1)]
-    assert [ticket >> CHECK_BITS for ticket in tickets] == [2, 5, 6, 9]
+    assert [ticket >> CHECK_BITS for ticket in tickets] == [3, 7, 9, 13]
     assert state.in_flight == [2, 2]
 
 

@@ -388,7 +388,7 @@ def test_a_huge_set_of_arms_is_played_like_a_small_one(name: str, arms: Any) -> 
         pytest.param({"phase": 0}, id="a phase before the first"),
         pytest.param({"done": 15}, id="more rewards than the arms have"),
         pytest.param({"done": 15, "pulls": [5, 5, 5]}, id="more rewards than came"),
-        pytest.param({"held": 2}, id="fewer arms than the sub-phase has"),
+        pytest.param({"done": 1}, id="rewards that no arm has"),
         pytest.param({"origin": 7}, id="a phase that started with no arm"),
     ],
 )
@@ -410,3 +410,10 @@ def test_rewards_beyond_the_budget_of_a_sub_phase_can_be_saved() -> None:
     twin = UCBM.from_bytes(policy.to_bytes(), arms=7)
     assert "sub-phase 1 of 3, reward 40 of 15" in repr(twin)
     assert drive(twin, 60, random.Random(1)) == drive(policy, 60, random.Random(1))
+
+
+def test_a_memory_without_one_of_the_arms_that_all_fit_is_refused() -> None:
+    policy = UCBM(3, 3, seed=1)
+    policy._state.held = 2
+    with refused(StateError, ValueError, "does not hold the arms"):
+        UCBM.from_bytes(policy.to_bytes(), arms=3)

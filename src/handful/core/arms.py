@@ -39,11 +39,12 @@ _ALWAYS_COMPARABLE = frozenset({str, int, float, bytes, bool, type(None)})
 
 
 class FiniteArms:
-    """A set of K arms, 1 <= K < 2^62.
+    """A set of K arms, 1 <= K < 2^62. It never changes.
 
-    Policies that are given the same object share it. The fingerprint of the labels, needed by
-    `to_bytes` and `from_bytes`, is computed at its first use and then cached on the object: to
-    restore many policies on one long list, make the `FiniteArms` once and give it to all of them.
+    Policies that are given the same object share it; one that adds or removes arms goes on with a
+    copy of its own. The fingerprint of the labels, needed by `to_bytes` and `from_bytes`, is
+    computed at its first use and then cached on the object: to restore many policies on one long
+    list, make the `FiniteArms` once and give it to all of them.
 
     >>> FiniteArms(["red", "green"]).label(1)
     'green'
@@ -106,6 +107,52 @@ class FiniteArms:
 
     def keep_only(self, indices: Collection[int]) -> None:
         """Do nothing: every label of a finite set stays available."""
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a function makes the labels, so that they cannot be listed."""
+        return self._make_label is not None
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the labels were given as a list, so that arms can be added and removed."""
+        return self._labels is not None and not isinstance(self._labels, range)
+
+    @classmethod
+    def with_labels(cls, labels: Iterable[Hashable]) -> FiniteArms:
+        """Return arms with these labels, which were checked before."""
+        arms = cls(1)
+        arms._labels = tuple(labels)
+        arms.n = len(arms._labels)
+        return arms
+
+    def listed(self) -> list[Hashable]:
+        """Return a list of all labels; refuse arms that were given in another form."""
+        if self._labels is None or not self.is_listed:
+            raise SettingError(
+                f"arms that come and go must be given as a list of labels, and these are {self!r}: "
+                "give arms=list(...)"
+            )
+        return list(self._labels)
+
+    def indices_of(self, labels: Iterable[object]) -> list[int]:
+        """Return the indices of the arms with these labels, in increasing order.
+
+        Labels of no arm are left out. Of a list of K labels all are compared; of a function none
+        can be found.
+        """
+        wanted = {plain_label(label): label for label in labels}
+        if self._make_label is not None:
+            return []
+        if self._labels is not None and not isinstance(self._labels, range):
+            return [
+                index
+                for index, label in enumerate(self._labels)
+                if label in wanted and same_label(label, wanted[label])
+            ]
+        among = range(self.n) if self._labels is None else self._labels
+        numbers = {_integer(label) for label in wanted.values()}
+        return sorted(among.index(n) for n in numbers if n is not None and n in among)
 
     def label_getter(self) -> Callable[[int], Any]:
         """Return the fastest function from index to label."""

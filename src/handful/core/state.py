@@ -26,6 +26,7 @@ from functools import cache
 from struct import Struct
 from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
+from handful.core.arms import ENDLESS
 from handful.errors import MemoryFullError, SettingError, StateError
 
 
@@ -63,8 +64,9 @@ Smalls = Annotated[list[int], Kind("b", "i1", per_slot=True)]
 Floats = Annotated[list[float], Kind("d", "<f8", per_slot=True)]
 """A double for each slot."""
 
-# Fields of decisions in flight (`handful.core.flight`). A record in which all of them are 0, as in
-# one that `select` and `update` drive, is saved without them.
+# Fields of decisions in flight (`handful.core.flight`) and of other things that many policies never
+# see. A record in which all of them are 0, as in one that `select` and `update` drive, is saved
+# without them.
 FlightInt = Annotated[int, Kind("q", "<i8", of_flight=True)]
 FlightCount = Annotated[int, Kind("i", "<i4", of_flight=True)]
 FlightWord = Annotated[int, Kind("Q", "<u8", of_flight=True)]
@@ -136,6 +138,8 @@ class State(metaclass=_Slotted):
     """The last decision before the present window."""
     turned_before: FlightInt
     """The last decision before the window before it."""
+    news: FlightCount
+    """The last so many arms were added and have not come up yet (`handful.core.change`)."""
 
     in_flight: FlightCounts
     """Decisions of this stay whose reward is waited for; the pending one is not counted."""
@@ -181,10 +185,8 @@ class State(metaclass=_Slotted):
 
     def _packed(self) -> bytes:
         form = _form(type(self))
-        flies = any(
-            any(_listed(getattr(self, name)))
-            for part in (form.flight_scalars, form.flight_slots)
-            for name in part
+        flies = any(getattr(self, name) for name in form.flight_scalars) or any(
+            any(getattr(self, name)[: self.held]) for name in form.flight_slots
         )
         parts = [bytes([flies])]
         parts += [self._row(form.scalars, form.head), self._rows(form.slots, form.slot)]
@@ -279,10 +281,12 @@ class State(metaclass=_Slotted):
         waited_for = sum(self.in_flight) + sum(self.missing)
         answered = self.rewards + waited_for + (self.pending != NO_SLOT)
         counted = 0 <= sum(self.pulls) <= self.rewards and answered <= self.clock <= MOST_PULLS
-        seldom = (self.forgotten, self.refused, self.lost, self.answers, self.delay)
+        seldom = (self.forgotten, self.refused, self.lost, self.answers, self.delay, self.news)
         timed = 0 <= self.turned_before <= self.turned <= self.clock >= self.delay
         if not self.rng[1] & 1 or not counted or not timed or min(seldom) < 0:
             raise StateError("the saved counters are not possible")
+        if self.news > (0 if n_arms == ENDLESS else n_arms):
+            raise StateError(f"the saved policy has {self.news} new arms, more than can be")
         for slot in range(self.held):
             open_now = self.in_flight[slot] + self.missing[slot] + (slot == self.pending)
             possible = (
@@ -290,7 +294,8 @@ class State(metaclass=_Slotted):
                 and 0.0 <= self.sums[slot] <= self.pulls[slot]
                 and 0 <= self.recent[slot] <= self.in_flight[slot]
                 and self.missing[slot] >= 0
-                and 1 <= self.born[slot] <= self.clock + 1 - self.pulls[slot] - open_now
+                # An arm that was moved into this slot has its rewards from before (`change`).
+                and 1 <= self.born[slot] <= self.clock + 1 - open_now
             )
             if not possible:
                 raise StateError(f"the saved statistics of slot {slot} are not possible")

@@ -7,7 +7,8 @@ check bits do not distinguish their tickets. They are no authentication.
 
 A reward is credited if its arm is still in the stay in which the decision was made. A stay begins
 with decision `born`; a ticket of the slot with a lower number belongs to an earlier stay, and its
-reward is `forgotten`. This is exact.
+reward is `forgotten`. This is exact. A **guest** is an arm that is pulled without a slot, since no
+arm in memory was allowed: its ticket names a slot that no memory has, so its reward is `forgotten`.
 
 A ticket is used once. For each of the last 64 decisions, a bit says whether its ticket was used: a
 second reward is a `duplicate`, exactly. For older tickets only the number of open decisions of the
@@ -43,7 +44,7 @@ class Receipt(StrEnum):
     CREDITED = "credited"
     """It was added to the statistics of its arm."""
     FORGOTTEN = "forgotten"
-    """Its arm has left memory since, so it changed nothing."""
+    """Its arm has left memory since, or was never in it, so it changed nothing."""
     DUPLICATE = "duplicate"
     """Its ticket was used before, so it changed nothing."""
     UNKNOWN = "unknown"
@@ -65,9 +66,16 @@ def issue(state: State, slot: int) -> None:
         state.settled &= ~(1 << state.clock % WINDOW)
 
 
+def issue_guest(state: State) -> None:
+    """Count a decision for an arm without a slot, whose ticket is not used yet."""
+    state.clock += 1
+    if state.settled:
+        state.settled &= ~(1 << state.clock % WINDOW)
+
+
 def ticket_for(state: State, slot: int, memory: int) -> int:
-    """Return the ticket of the last decision, which was for this slot."""
-    number = state.clock * memory + slot
+    """Return the ticket of the last decision, which was for this slot, or for `memory`: a guest."""
+    number = state.clock * (memory + 1) + slot
     return number << CHECK_BITS | _check(number, state.key)
 
 
@@ -79,7 +87,7 @@ def settle(
     If `dropped`, the ticket comes without a reward.
     """
     number = ticket >> CHECK_BITS
-    t, slot = divmod(number, memory)
+    t, slot = divmod(number, memory + 1)
     if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
         state.refused += 1
         return Receipt.UNKNOWN, slot

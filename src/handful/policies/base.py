@@ -7,7 +7,7 @@ the functions of it, is declared by a subclass: see `handful.policies.definition
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -17,7 +17,7 @@ from handful.core.flight import turn_is_due, turner
 from handful.core.reservoir import Reservoir
 from handful.core.rng import generator_from
 from handful.core.state import NO_SLOT, State, slot_size
-from handful.core.tickets import Decision, Receipt, issue, settle, ticket_for
+from handful.core.tickets import Decision, Receipt, issue, issue_guest, settle, ticket_for
 from handful.errors import (
     ExhaustedError,
     ForgottenArmError,
@@ -26,7 +26,9 @@ from handful.errors import (
     UnknownArmError,
     integer,
 )
-from handful.policies.definition import Definition
+from handful.policies.allowed import Allowed, Permission, drawn_guest, stand_in
+from handful.policies.changes import changed, indices_to_remove, listed, new_labels
+from handful.policies.definition import UNBOUNDED, Definition
 from handful.policies.given import ArmsLike, arms_for, seed_word, whole_ticket
 from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
 from handful.policies.saving import Frame
@@ -87,30 +89,42 @@ class Policy(Definition):
         rewards: Rewards,
         values: dict[str, float],
     ) -> None:
-        self._acts_as: type[Definition] = self.stands_for(memory, arms.n)
         if self.needs_horizon and values["horizon"] != values["horizon"]:
             raise SettingError(f"{self.name} plans for a number of pulls: give horizon=...")
-        self._arms = arms
         self._rewards = rewards
         self._rescale, self._window, self._default = rewards
         self._defaults = rewards.default == rewards.default
         self._values = values
         ends = isinstance(arms, Reservoir) and arms.is_iterator
         self._careful = ends or self.clairvoyant
-        own = {key: values[key] for key in self._acts_as.settings}
-        self._p = self._acts_as.parameters(arms.n, memory, isinstance(arms, Reservoir), own)
-        self._memory = memory
         self._pending_label: Any = None
-        self._link()
+        self._suit(arms, memory, *self._parts(arms.n, memory, isinstance(arms, Reservoir)))
+        self._make_lock()
 
-    def _link(self) -> None:
-        """Make the lock, and look up, once, what every decision calls."""
-        self._lock = Lock()
-        self._acquire, self._release = self._lock.acquire, self._lock.release
+    def _parts(self, n_arms: int, memory: int, endless: bool) -> tuple[type[Definition], Any]:
+        """Return the policy that this one acts as with so many arms, and its parameters."""
+        acts_as: type[Definition] = self.stands_for(memory, n_arms)
+        own = {key: self._values[key] for key in acts_as.settings}
+        return acts_as, acts_as.parameters(n_arms, memory, endless, own)
+
+    def _suit(
+        self, arms: FiniteArms | Reservoir, memory: int, acts_as: type[Definition], p: Any
+    ) -> None:
+        """Set what depends on the arms, and look up, once, what every decision calls."""
+        self._arms = arms
+        self._memory = memory
+        self._acts_as = acts_as
+        self._p = p
+        # In tickets, the slot of an arm without one. It must not change with the number of arms.
+        self._no_slot = UNBOUNDED if self.unbounded else memory
         self._label = self._arms.label_getter()
         self._propose: Callable[[Any, Any], int] = self._acts_as.propose
         self._observe: Callable[[Any, int, float, Any], None] = self._acts_as.observe
         self._end_window = turner(self._observe, self._acts_as.waited)
+
+    def _make_lock(self) -> None:
+        self._lock = Lock()
+        self._acquire, self._release = self._lock.acquire, self._lock.release
 
     def _check_name_length(self) -> None:
         if not 1 <= len(self.name.encode()) <= 20:
@@ -127,39 +141,84 @@ class Policy(Definition):
     # How it is used.
 
     @overload
-    def decide(self) -> Decision: ...
+    def decide(self, *, allowed: Allowed | None = None) -> Decision: ...
 
     @overload
-    def decide(self, n: int) -> list[Decision]: ...
+    def decide(self, n: int, allowed: Allowed | None = None) -> list[Decision]: ...
 
-    def decide(self, n: int | None = None) -> Decision | list[Decision]:
+    def decide(
+        self, n: int | None = None, allowed: Allowed | None = None
+    ) -> Decision | list[Decision]:
         """Return an arm to pull and a ticket for its reward; with n, a list of so many.
 
         Any number of decisions may be open at once. The decisions of a list are made one after the
         other, each with the earlier ones in flight.
+
+        `allowed` is a collection of labels, or a function that says of a label whether it is
+        allowed: no other arm is returned (`handful.policies.allowed`). If there is no such arm,
+        that is an error, and nothing changes. The function must not use the policy, which is
+        locked when it is called.
         """
         if n is None:
+            if allowed is not None:
+                return self._decide_among(allowed, 1)[0]
             with self._lock:
                 return self._decide()
         count = integer("n", n)
         if not 1 <= count <= MOST_AT_ONCE:
             raise SettingError(f"n={n!r}: give from 1 to {MOST_AT_ONCE} decisions at once")
+        if allowed is not None:
+            return self._decide_among(allowed, count)
         with self._lock:
             return [self._decide() for _ in range(count)]
 
-    def _decide(self) -> Decision:
+    def _decide(self, permission: Permission | None = None) -> Decision:
         state = self._state
         if turn_is_due(state, self._window):
             self._end_window(state, self._default, self._p)
-        slot = self._next_with_care() if self._careful else self._propose(state, self._p)
+        if self._careful:
+            slot = self._next_with_care(release=permission is None)
+        else:
+            slot = self._propose(state, self._p)
         self._refuse_slot(slot)
         state = self._state
         pending = state.pending
         if pending != NO_SLOT and (pending >= state.held or state.born[pending] > state.clock):
             state.pending = NO_SLOT  # the selected arm has just left memory
+        if permission is not None:
+            slot, guest = self._allowed_slot(slot, permission)
+            if guest is not None:
+                return guest
         label = self._label(state.arm[slot])
         issue(state, slot)
-        return Decision(label, ticket_for(state, slot, self._memory))
+        return Decision(label, ticket_for(state, slot, self._no_slot))
+
+    def _decide_among(self, allowed: Allowed, count: int) -> list[Decision]:
+        permission = Permission(allowed)
+        with self._lock:
+            before = self._state.copy()
+            try:
+                decisions = [self._decide(permission) for _ in range(count)]
+            except BaseException:
+                self._state = before
+                raise
+            self._release_labels()
+            return decisions
+
+    def _allowed_slot(self, slot: int, permission: Permission) -> tuple[int, Decision | None]:
+        """Return this slot, or that of an allowed arm; or the decision to pull a guest."""
+        state, label = self._state, self._label
+        if permission(label(state.arm[slot])):
+            return slot, None
+        slot = stand_in(state, lambda arm: permission(label(arm)))
+        if slot >= 0:
+            return slot, None
+        arm = drawn_guest(self._arms, permission, state)
+        slot = self._acts_as.admit_guest(state, arm, self._p)
+        if slot >= 0:
+            return slot, None
+        issue_guest(state)
+        return slot, Decision(label(arm), ticket_for(state, self._no_slot, self._no_slot))
 
     def reward(self, ticket: int, reward: float) -> Receipt:
         """Take in the reward of a decision, late and in any order, and say what became of it.
@@ -171,7 +230,7 @@ class Policy(Definition):
         number = ticket if type(ticket) is int else whole_ticket(ticket)
         with self._lock:
             state = self._state
-            receipt, slot = settle(state, number, self._memory, self._defaults)
+            receipt, slot = settle(state, number, self._no_slot, self._defaults)
             if receipt is Receipt.CREDITED:
                 self._observe(state, slot, value, self._p)
             return receipt
@@ -184,7 +243,7 @@ class Policy(Definition):
         number = ticket if type(ticket) is int else whole_ticket(ticket)
         with self._lock:
             state = self._state
-            receipt, slot = settle(state, number, self._memory, self._defaults, dropped=True)
+            receipt, slot = settle(state, number, self._no_slot, self._defaults, dropped=True)
             if receipt is not Receipt.CREDITED:
                 return receipt
             if self._defaults:
@@ -247,8 +306,11 @@ class Policy(Definition):
         finally:
             self._release()
 
-    def _next_with_care(self) -> int:
-        """Ask the policy for a slot; where the arms end, leave everything as it was."""
+    def _next_with_care(self, release: bool = True) -> int:
+        """Ask the policy for a slot; where the arms end, leave everything as it was.
+
+        Unless `release`, the labels of arms that left memory are held on to.
+        """
         if self.clairvoyant and self._mean_of is None:
             raise SettingError(
                 f"{self.name} depends on the true means of arms, which only a simulator knows: it "
@@ -267,10 +329,14 @@ class Policy(Definition):
             self._state = before
             raise
         if state.born[slot] == state.clock + 1:
-            if not self.recalls:
-                self._arms.keep_only(state.arm[: state.held])
+            if release:
+                self._release_labels()
             self._see()
         return slot
+
+    def _release_labels(self) -> None:
+        if not self.recalls:
+            self._arms.keep_only(self._state.arm[: self._state.held])
 
     def _refuse_slot(self, slot: int) -> None:
         """Raise an error that says what is wrong with the slot that `propose` returned, if any."""
@@ -287,6 +353,42 @@ class Policy(Definition):
         """Return the arm that the policy recommends, as its label, without exploring."""
         with self._lock:
             return self._arms.label(self._acts_as.recommend_arm(self._state, self._p))
+
+    def add_arms(self, labels: Iterable[Hashable]) -> None:
+        """Add arms, which the policy tries before others; see `new_arms_within`.
+
+        The arms must have been given as a list of labels. What becomes of the arms in memory is in
+        the table of docs/design.md: most policies just go on.
+        """
+        with self._lock:
+            self._change(new_labels(labels, listed(self._arms)), [])
+
+    def remove_arms(self, labels: Iterable[Hashable]) -> None:
+        """Remove arms: they are never returned again, and what is known of them is forgotten.
+
+        Late rewards of their open decisions are `forgotten`. Other arms keep their statistics,
+        unless the policy must start again: see the table in docs/design.md.
+        """
+        with self._lock:
+            self._change([], indices_to_remove(labels, listed(self._arms)))
+
+    def _change(self, added: list[Hashable], removed: list[int]) -> None:
+        """Go on with other arms. Work on copies, so that an error changes nothing."""
+        if not added and not removed:
+            return
+        assert isinstance(self._arms, FiniteArms)
+        labels = self._arms.listed()
+        n_arms = len(labels) + len(added) - len(removed)
+        memory = self.memory_for(self._memory if self.takes_memory() else None, n_arms)
+        acts_as, p = self._parts(n_arms, memory, endless=False)
+        state = self._state.copy()
+        state.capacity = max(memory, state.held)
+        state = changed(state, labels, added, removed, self._acts_as, acts_as, p)
+        state.capacity = memory
+        self._suit(FiniteArms.with_labels(labels), memory, acts_as, p)
+        self._state = state
+        if state.pending == NO_SLOT:
+            self._pending_label = None
 
     def reset(self) -> None:
         """Forget everything and start again as if new, with the same seed."""
@@ -328,7 +430,8 @@ class Policy(Definition):
             vars(twin).update(vars(self))
             twin._arms = self._arms.clone()
             twin._state = self._state.copy()
-            twin._link()
+            twin._suit(twin._arms, self._memory, self._acts_as, self._p)
+            twin._make_lock()
             return twin
 
     def to_bytes(self) -> bytes:
@@ -393,6 +496,27 @@ class Policy(Definition):
     def n_arms(self) -> int:
         """K, the number of arms."""
         return self._arms.n
+
+    @property
+    def arms(self) -> ArmsLike:
+        """The arms as `from_bytes` takes them: a list of the present labels, if they were listed.
+
+        Removing an arm gives its place in the list to the last one.
+        """
+        with self._lock:
+            arms = self._arms
+            return arms.listed() if isinstance(arms, FiniteArms) and arms.is_listed else arms
+
+    @property
+    def new_arms_within(self) -> int | None:
+        """In how many decisions all arms that were added have entered memory at the latest.
+
+        This holds if every reward comes at once and no arm is barred. None: the policy gives no
+        such guarantee. An arm has entered memory when it has statistics; most policies pull it at
+        once then.
+        """
+        with self._lock:
+            return self._acts_as.news_within(self._state, self._p)
 
     @property
     def memory(self) -> int:

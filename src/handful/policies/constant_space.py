@@ -18,6 +18,12 @@ The order of the arms is the shuffled one, the same in every round. L carries ov
 round. The four arms in memory are the one that gave L (recommended), the champion, the runner-up
 and the one being pulled; an arm that comes up again while in memory stays in its slot.
 
+**Arms that come and go.** New arms are the next to be scanned, and a policy that is settled scans
+them with its last precision. A scan takes at most c ln T / 4^-r pulls, so n new arms come up within
+n (4 c ln T / 4^-r + 2) decisions: the round may end among them. With an unknown horizon a restart
+may come, too, which squares T at most once it is below the clock. If one of the arms in memory is
+removed, the policy starts again.
+
 With an unknown horizon T is 2, 4, 16, ..., 2^(2^j): at pull T all is forgotten but the place in the
 order, and T becomes T^2. Rewards in (0, 1) are used as they are.
 """
@@ -30,7 +36,7 @@ from typing import ClassVar, NamedTuple
 
 from handful.core.state import Float, Int, Slot, credit
 from handful.errors import StateError
-from handful.policies.hand import HandPolicy, HandState, bring_up, check_hand
+from handful.policies.hand import HandPolicy, HandState, bring_up, check_hand, renumber
 from handful.policies.schedule import FOREVER
 from handful.policies.settings import Setting, whole_setting
 
@@ -152,6 +158,34 @@ class ConstantSpace(HandPolicy):
             scan_next(state)
         else:
             state.best = state.hand = state.champion
+
+    @staticmethod
+    def resized(state: Scan, before: int, p: ScanParameters) -> bool:
+        """Go on with the scan; once settled, scan new arms."""
+        renumber(state, before, p)
+        if state.scanned < before:
+            state.scanned = min(state.scanned, p.K - 1)
+        elif state.news > 0:
+            scan_next(state)
+        else:
+            state.scanned = p.K
+        state.inside = min(state.inside, state.scanned)
+        return True
+
+    @staticmethod
+    def news_within(state: Scan, p: ScanParameters) -> int | None:
+        """Return the longest time that scans of so many arms take."""
+        if state.news == 0:
+            return 0
+        within, T = 0.0, state.T
+        # ln T grows so slowly that this ends after a few steps.
+        while True:
+            scan = p.c * math.log(T) * 4.0 / (state.precision * state.precision) + 2.0
+            longer = math.ceil(state.news * scan) + 1
+            if longer <= within or not math.isnan(p.horizon):
+                return int(max(longer, within))
+            within = longer
+            T = max(T, (state.clock + within) * (state.clock + within))
 
     @staticmethod
     def recommend_arm(state: Scan, p: ScanParameters) -> int:

@@ -6,6 +6,14 @@
     recommend_arm(state, p) -> arm     the arm to recommend, by index
     waited(state, p)                   some rewards are not waited for any more: mostly nothing
 
+Three more say how it goes on when the user adds or removes arms. Each returns False if it cannot;
+then the policy starts again on the present arms, with its clock, generator and counters
+(`handful.core.change`). Unless they are defined, it does so with every change.
+
+    resized(state, before, p)          there are p.K arms now, and were `before`
+    withdraw(state, slot, p)           the arm in a slot was removed: it must leave memory
+    adopt(state, before, p)            the arms in memory are those of another policy (`stands_for`)
+
 p holds what never changes: K arms, a memory of M, whether the arms are endless, and the settings. A
 subclass declares its record, its parameters and these functions. The simulator compiles them from
 the same source, and asks the class attributes here what it must know of a policy.
@@ -77,6 +85,8 @@ class Definition:
     """Plans for a number of pulls, which must be given."""
     recalls: ClassVar[bool] = False
     """May ask for the label of an arm that has left memory."""
+    news_first: ClassVar[bool] = False
+    """Takes arms that were added, which `State.news` counts, before others."""
     clairvoyant: ClassVar[bool] = False
     """Is given the true means, in the field `true_mean` of its record: for simulations only."""
 
@@ -112,6 +122,37 @@ class Definition:
     @staticmethod
     def waited(state: Any, p: Any) -> None:
         """Look at the arms again after decisions in flight were written off."""
+
+    @staticmethod
+    def resized(state: Any, before: int, p: Any) -> bool:
+        """Go on with p.K arms instead of `before`; return False to start again."""
+        return False
+
+    @staticmethod
+    def withdraw(state: Any, slot: int, p: Any) -> bool:
+        """Let the arm in a slot leave memory for ever; return False to start again.
+
+        The slot has the arm -1. `resized` is called afterwards.
+        """
+        return False
+
+    @staticmethod
+    def adopt(state: Any, before: int, p: Any) -> bool:
+        """Go on with the arms in memory and own fields that are 0; return False to start again."""
+        return False
+
+    @staticmethod
+    def admit_guest(state: Any, arm: int, p: Any) -> int:
+        """Return the slot given to an arm that is pulled since none in memory is allowed, or -1."""
+        return -1
+
+    @staticmethod
+    def news_within(state: Any, p: Any) -> int | None:
+        """Return in how many decisions all new arms have entered memory at the latest.
+
+        This holds if every reward comes at once. None: there is no such number.
+        """
+        return 0 if state.news == 0 and state.held == p.K else None
 
     @staticmethod
     def recommend_arm(state: Any, p: Any) -> int:

@@ -5,8 +5,12 @@ decide whether to pull it again, to go back to a stored arm, or to take the next
 `hand`, the slot to pull, and `up_next` if a new arm should enter it first; `propose` brings it in.
 
 Arms come up in the shuffled order, the first one again after the last; endless arms in the order of
-their index. Most of these rules are made for successes and failures, so a reward in (0, 1) counts
-as a Bernoulli trial (`toss`).
+their index. Arms that were added come up first. When arms are added or removed, the order changes
+too: in that pass over the arms, some may come up twice and others not at all. A policy whose arm in
+memory is removed starts again, unless its file says otherwise.
+
+Most of these rules are made for successes and failures, so a reward in (0, 1) counts as a Bernoulli
+trial (`toss`).
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from handful.core.shuffle import arm_at, position_of
+from handful.core.shuffle import arm_at
 from handful.core.state import Int, Slot, Small, State, admit, credit, slot_of
 from handful.errors import StateError
 from handful.policies.base import Policy
@@ -54,7 +58,10 @@ def bring_up(state: HandState, slot: int, p: Any, refresh: bool) -> int:
     An arm that is in memory already stays in its slot, with its statistics unless `refresh`.
     """
     arm = state.tried % p.K
-    if not p.endless:
+    if state.news > 0:
+        arm = p.K - state.news
+        state.news -= 1
+    elif not p.endless:
         arm = arm_at(arm, p.K, state.key)
     state.tried += 1
     at = slot_of(state, arm)
@@ -64,6 +71,13 @@ def bring_up(state: HandState, slot: int, p: Any, refresh: bool) -> int:
         slot = at
     admit(state, slot, arm)
     return slot
+
+
+def renumber(state: HandState, before: int, p: Any) -> None:
+    """After arms were removed, keep the number of the pass and the place in it."""
+    if before > p.K:
+        passes, place = divmod(state.tried, before)
+        state.tried = passes * p.K + min(place, p.K)
 
 
 def toss(state: State, slot: int, reward: float) -> bool:
@@ -78,6 +92,7 @@ class HandPolicy(Policy):
 
     State = HandState
     trials = True
+    news_first = True
     _state: HandState
 
     @staticmethod
@@ -92,6 +107,17 @@ class HandPolicy(Policy):
             state.up_next = 0
             state.hand = bring_up(state, state.hand, p, True)
         return state.hand
+
+    @staticmethod
+    def resized(state: Any, before: int, p: Any) -> bool:
+        """Go on with the arm in hand; new arms are the next to come up."""
+        renumber(state, before, p)
+        return True
+
+    @staticmethod
+    def news_within(state: Any, p: Any) -> int | None:
+        """Return None if there are new arms: they come up when the rule drops the arm in hand."""
+        return None if state.news else 0
 
     @staticmethod
     def recommend_arm(state: Any, p: Any) -> int:
@@ -155,10 +181,8 @@ def check_hand(state: HandState, p: Any) -> None:
     refuse_unless_flag(state.up_next)
     if not state.held <= state.tried <= state.clock + state.held:
         raise StateError("the saved policy has tried a number of arms that cannot be")
-    if state.tried < p.K:
-        places = state.arm if p.endless else [position_of(a, p.K, state.key) for a in state.arm]
-        if max(places) >= state.tried:
-            raise StateError("the saved policy has an arm in memory that has not come up")
+    if p.endless and max(state.arm) >= state.tried:
+        raise StateError("the saved policy has an arm in memory that has not come up")
     if state.hand >= (p.M if state.up_next else state.held):
         raise StateError("the saved policy has a slot in hand that its memory does not have")
     for slot in range(state.held):
@@ -167,8 +191,12 @@ def check_hand(state: HandState, p: Any) -> None:
 
 
 def check_filled(state: HandState, p: Any) -> None:
-    """Refuse a record with free slots although enough arms have come up to fill them."""
-    if state.held != min(p.M, p.K, state.tried):
+    """Refuse a record with free slots although enough arms have come up to fill them.
+
+    Of a finite set, some of these arms may have been removed.
+    """
+    most = min(p.M, p.K, state.tried)
+    if state.held > most or (p.endless and state.held < most):
         raise StateError("the saved memory does not hold the arms that have come up")
 
 

@@ -6,6 +6,14 @@ the record has the place in that schedule. With all arms in memory the plain rul
 
 A sub-phase ends when as many rewards have come as its budget says: rewards of earlier sub-phases
 that come later are forgotten.
+
+**Arms that come and go.** New arms get the next sub-phase for themselves: the incumbent and up to
+M - 1 of them, for the present budget b_w. It does not count, so the others come up as planned. So
+n new arms enter memory within ceil(n / (M - 1)) b_w decisions, plus one. An arm that is removed
+leaves the sub-phase, and the most played of the others takes the incumbent's place if it was that.
+The order of the arms depends on K, so in a phase in which arms came or went, some may come up twice
+and others not at all. With room for all arms every arm is in memory, new ones at once; when there
+is no room any more, a phase begins with the arms in memory.
 """
 
 from __future__ import annotations
@@ -13,6 +21,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+from handful.core.change import move, vacate
 from handful.core.rng import Generator
 from handful.core.shuffle import arm_at, position_of
 from handful.core.state import Int, Small, State, admit, most_pulled
@@ -93,7 +102,20 @@ def fill(state: Any, incumbent: int, K: int, M: int, key: int) -> None:
     state.held = 0
     admit(state, 0, incumbent)
     for rank in range(first_rank(M, state.sub_phase), last_rank(K, M, state.sub_phase)):
-        admit(state, state.held, arm_at(challenger(rank, state.origin), K, key))
+        arm = arm_at(challenger(rank, state.origin), K, key)
+        if arm != incumbent:  # it can be if K has changed in this phase
+            admit(state, state.held, arm)
+
+
+def welcome(state: Any, incumbent: int, K: int, M: int) -> None:
+    """Put the incumbent and new arms in memory, with fresh statistics."""
+    state.done = 0
+    state.held = 0
+    admit(state, 0, incumbent)
+    while state.news > 0 and state.held < M:
+        if K - state.news != incumbent:
+            admit(state, state.held, K - state.news)
+        state.news -= 1
 
 
 def begin(state: Any, K: int, M: int, key: int) -> None:
@@ -107,6 +129,10 @@ def begin(state: Any, K: int, M: int, key: int) -> None:
 def advance(state: Any, K: int, M: int, key: int) -> None:
     """Go to the next sub-phase with the most played arm as the incumbent."""
     incumbent = state.arm[most_pulled(state)]
+    if state.news > 0:
+        welcome(state, incumbent, K, M)
+        if state.held > 1:
+            return
     state.sub_phase += 1
     if state.sub_phase > sub_phases(K, M):
         state.sub_phase = 1
@@ -208,6 +234,7 @@ class PhasedPolicy(Policy):
 
     rule: ClassVar[Rule]
     citation = _PAPER
+    news_first = True
     State = PhasedState
     Parameters: ClassVar[Any] = PhasedParameters
     propose: ClassVar[Propose]
@@ -244,6 +271,50 @@ class PhasedPolicy(Policy):
         begin(state, p.K, p.M, state.key)
 
     @staticmethod
+    def withdraw(state: Any, slot: int, p: Any) -> bool:
+        """Let the arm leave; in the incumbent's slot the most played of the others follows it."""
+        if state.held == 1:
+            return False
+        if slot == 0 and p.M < p.K:
+            state.pulls[0] = -1
+            slot = most_pulled(state)
+            move(state, slot, 0)
+        vacate(state, slot)
+        state.done = sum(state.pulls[: state.held])
+        return True
+
+    @staticmethod
+    def resized(state: Any, before: int, p: Any) -> bool:
+        """Go on in the sub-phase; with room for all arms, let the missing ones in."""
+        if p.M >= p.K:
+            begin_with_all(state, p.K)
+        else:
+            if before <= p.M:
+                state.phase = state.sub_phase = 1
+            state.sub_phase = min(state.sub_phase, sub_phases(p.K, p.M))
+            state.origin = position_of(state.arm[0], p.K, state.key)
+        return True
+
+    @staticmethod
+    def adopt(state: Any, before: int, p: Any) -> bool:
+        """Go on with the arms in memory: they are the first sub-phase."""
+        state.phase = state.sub_phase = 1
+        state.done = sum(state.pulls[: state.held])
+        if p.M >= p.K:
+            begin_with_all(state, p.K)
+        else:
+            state.origin = position_of(state.arm[0], p.K, state.key)
+        return True
+
+    @staticmethod
+    def news_within(state: Any, p: Any) -> int | None:
+        """Return what is left of this sub-phase, and all but the last of those for new arms."""
+        if state.news == 0 or p.M >= p.K:
+            return 0
+        b = int(p.b1) << (state.phase - 1)
+        return int(max(0, b - state.done) + (state.news - 1) // (p.M - 1) * b + 1)
+
+    @staticmethod
     def recommend_arm(state: Any, p: Any) -> int:
         """Return the arm that the last finished sub-phase recommends, or the most played so far."""
         first = state.phase == 1 and state.sub_phase == 1
@@ -253,12 +324,27 @@ class PhasedPolicy(Policy):
     @staticmethod
     def check(state: Any, p: Any) -> None:
         """Refuse a place that the schedule does not have."""
-        check_place(state, p.K, p.M, state.rewards)
+        check_place(state, p.K, p.M)
+        # Other arms in memory, or more or fewer sub-phases, may come of arms added or removed, but
+        # each phase has at least one.
+        if ((1 << (state.phase - 1)) - 1) * p.b1 > state.rewards - state.done:
+            raise StateError(f"the saved policy is in phase {state.phase} too soon")
 
     @staticmethod
     def place(state: Any, p: Any) -> str:
         """Return the phase and the sub-phase."""
         return place_in(state, p.K, p.M)
+
+
+def begin_with_all(state: PhasedState, K: int) -> None:
+    """Put every arm in memory that is not there; those that are keep their statistics."""
+    state.phase = state.sub_phase = 1
+    state.origin = 0
+    held = set(state.arm[: state.held])
+    for arm in range(K):
+        if arm not in held:
+            admit(state, state.held, arm)
+    state.news = 0
 
 
 def place_in(state: Any, K: int, M: int) -> str:
@@ -270,20 +356,18 @@ def place_in(state: Any, K: int, M: int) -> str:
     return f"{where}, reward {state.done} of {b}"
 
 
-def check_place(state: Any, K: int, M: int, rewards: int) -> None:
-    """Refuse a place in Algorithm 1 on K arms that cannot be reached with so many rewards."""
+def check_place(state: Any, K: int, M: int) -> None:
+    """Refuse a place that Algorithm 1 on K arms does not have."""
     w, j = state.phase, state.sub_phase
     if not (w >= 1 and 1 <= j <= sub_phases(K, M) and 0 <= state.origin < K):
         raise StateError(f"phase {w}, sub-phase {j} of a saved policy on {K} arms cannot be")
     if any(arm >= K for arm in state.arm):
         raise StateError(f"the saved policy has an arm in memory that its {K} arms do not have")
-    if state.held != last_rank(K, M, j) - first_rank(M, j) + 1:
+    if state.held > min(K, M) or (M >= K and state.held < K):
         raise StateError("the saved memory does not hold the arms of the saved sub-phase")
     # Late rewards may take it past its budget, until the next decision ends it.
     if state.done != sum(state.pulls):
         raise StateError("the saved sub-phase has other rewards than its arms")
-    if pulls_before(K, M, w, j) > rewards - state.done:
-        raise StateError(f"the saved policy is in phase {w} too soon")
 
 
 class PooledPolicy(PhasedPolicy):
@@ -343,7 +427,12 @@ class PooledPolicy(PhasedPolicy):
         if not 1 <= state.round <= 62:
             raise StateError(f"a saved policy cannot be in round {state.round}")
         K = pool(p.B, p.alpha, state.round)
-        check_place(state, K, p.M, state.round_done)
+        check_place(state, K, p.M)
+        w, j = state.phase, state.sub_phase
+        if state.held != last_rank(K, p.M, j) - first_rank(p.M, j) + 1:
+            raise StateError("the saved memory does not hold the arms of the saved sub-phase")
+        if pulls_before(K, p.M, w, j) > state.round_done - state.done:
+            raise StateError(f"the saved policy is in phase {w} too soon")
         if not -1 <= state.carried < K:
             raise StateError("the saved round carries an arm that it does not have")
         earlier = sum(round_pulls(p.B, r) for r in range(1, state.round))

@@ -38,6 +38,10 @@ A decision pulls, in this order,
 become those since the fall, other arms keep at most 20 pulls, and the schedule begins again.
 **every = E**, for arms that may rise: one comes up at least every E/K decisions, afresh.
 
+**Arms that come and go.** A new arm comes up as soon as a slot is free, and at the latest 100
+decisions after the last arm that did, with the l and the level of the first pass. If the incumbent
+is removed, the best of the others in memory follows it.
+
 docs/mathematics.md says where each piece and constant comes from, and what is proven.
 """
 
@@ -47,8 +51,9 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
+from handful.core.change import vacate
 from handful.core.divergence import kl
-from handful.core.shuffle import arm_at, position_of
+from handful.core.shuffle import arm_at
 from handful.core.state import (
     Count,
     Float,
@@ -71,6 +76,8 @@ AHEAD = 1e-9
 NO_DUEL, FIRST, AGAIN, FRESH, KNOWN = range(5)
 """Duels: none; of an arm that came up before any reward was known; of a loser that is ahead; of a
 fresh arm that came up; of an arm in memory that came up. X is the cost of the last two."""
+PASS, CLOCKED, NEW = range(3)
+"""Why an arm comes up: in a pass; because of `every`; because it was added."""
 GOES_ON, LOST, WON = range(3)
 HALF = 0.5
 """Of what is known or left, how much may be in flight: see `limit` and `judge`."""
@@ -83,6 +90,8 @@ MOST_EXPONENT = 600.0
 MOST_LIMIT = 65536
 """The most decisions of a challenger in flight, unless it has had more rewards."""
 NO_RIVAL = -1.0
+PATIENCE = 100
+"""A new arm comes up at the latest so many decisions after the arm before it."""
 QUIET = 4
 """Fewer pulls of the incumbent than this are not worth being foreseen."""
 
@@ -215,17 +224,17 @@ def is_clocked(state: RaceState, p: RaceParameters) -> bool:
 
 
 def begin_duel(
-    state: RaceState, slot: int, kind: int, t0: float, afresh: bool, p: RaceParameters
+    state: RaceState, slot: int, kind: int, t0: float, why: int, p: RaceParameters
 ) -> None:
-    """Begin the duel of an arm in memory; `afresh` if it came up only because `every` says so."""
+    """Begin the duel of an arm in memory, which came up for a reason."""
     c = p.constants.evidence if kind in (FIRST, FRESH) else p.constants.known
     if kind == KNOWN:
         state.looks -= state.pulls[slot]
         state.looked -= state.sums[slot]
-    if afresh:
+    if why == CLOCKED:
         length = max(2.0, p.every / p.K)
         state.level[slot] = c * math.log(length)
-    elif state.volume == 0.0:
+    elif state.volume == 0.0 or why == NEW:
         share = 1.0 + state.delay / (p.M - 1.0)
         length = max(2.0, t0 / max(1.0, float(state.tried)) / share)
         state.level[slot] = c * math.log(length)
@@ -327,14 +336,17 @@ def judge_all(state: RaceState, p: RaceParameters) -> None:
 
 
 def next_arm(state: RaceState, p: RaceParameters) -> int:
-    """Return the next arm in the order of the arms, and count it."""
+    """Return the next arm in the order of the arms, new ones first, and count it."""
+    state.tried += 1
+    if state.news > 0:
+        state.news -= 1
+        return p.K - state.news - 1
     place = state.position % p.K
     state.position += 1
-    state.tried += 1
     return place if p.endless else arm_at(place, p.K, state.key)
 
 
-def come_up(state: RaceState, target: int, kind: int, afresh: bool, p: RaceParameters) -> int:
+def come_up(state: RaceState, target: int, kind: int, why: int, p: RaceParameters) -> int:
     """Let the next arm come up, in the slot `target` unless it is in memory; return its slot."""
     inc = state.incumbent
     t0 = float(max(1, state.clock + 1 - state.origin))
@@ -348,18 +360,18 @@ def come_up(state: RaceState, target: int, kind: int, afresh: bool, p: RaceParam
     if slot < 0:
         slot = target
         admit(state, slot, arm)
-        begin_duel(state, slot, kind, t0, afresh, p)
+        begin_duel(state, slot, kind, t0, why, p)
     elif slot != inc and state.duel[slot] == NO_DUEL:
-        if afresh:
+        if why == CLOCKED:
             state.pulls[slot] = 0
             state.sums[slot] = 0.0
-            begin_duel(state, slot, FRESH, t0, True, p)
+            begin_duel(state, slot, FRESH, t0, why, p)
         elif state.pulls[slot] > 0:
-            begin_duel(state, slot, KNOWN, t0, False, p)
+            begin_duel(state, slot, KNOWN, t0, why, p)
             judge(state, slot, p)
         else:
             book(state, p)
-    if state.volume > 0.0 and not afresh:
+    if state.volume > 0.0 and why == PASS:
         state.volume *= math.pow(p.ratio, 1.0 / p.K)
     return slot
 
@@ -369,7 +381,7 @@ def spread_out(state: RaceState, p: RaceParameters) -> int:
     if state.in_flight[state.incumbent] == 0:
         return state.incumbent
     if state.held < p.M and state.tried < p.K:
-        return come_up(state, state.held, FIRST, False, p)
+        return come_up(state, state.held, FIRST, PASS, p)
     fewest = state.incumbent
     for j in range(state.held):
         here = state.pulls[j] + state.in_flight[j]
@@ -409,8 +421,11 @@ def decide(state: RaceState, p: RaceParameters) -> int:
             if full and mean < lowest:
                 lowest = mean
                 target = j
-    if duels != 1:
+    if duels != 1 or state.news > 0:
         state.challenger = inc
+    if state.news > 0 and state.clock + 1 - state.came >= PATIENCE:
+        target = make_room(state, target)
+        return come_up(state, target, FRESH, NEW, p)
     if chosen >= 0:
         return chosen
     if level_out:
@@ -420,22 +435,27 @@ def decide(state: RaceState, p: RaceParameters) -> int:
         inc = state.incumbent
         t = float(state.clock - state.origin)
         m0 = sums[inc] / pulls[inc]
-        due = is_due(cost(state, m0), t, state.gained, m0, state, p)
-        afresh = not due and is_clocked(state, p)
-        if not due and not afresh:
+        if state.news > 0:
+            why = NEW
+        elif is_due(cost(state, m0), t, state.gained, m0, state, p):
+            why = PASS
+        elif is_clocked(state, p):
+            why = CLOCKED
+        else:
             break
-        slot = come_up(state, target, FRESH, afresh, p)
+        slot = come_up(state, target, FRESH, why, p)
         tries += 1
         if slot == state.incumbent or duel[slot] != NO_DUEL:
-            state.challenger = slot if duels == 0 else state.incumbent
+            alone = duels == 0 and state.news == 0
+            state.challenger = slot if alone else state.incumbent
             return slot
     inc = state.incumbent
     m0 = sums[inc] / pulls[inc]
     if best >= 0 and best != inc and duel[best] == NO_DUEL:
         if sums[best] / pulls[best] > m0 + AHEAD:
             t0 = float(max(1, state.clock + 1 - state.origin))
-            begin_duel(state, best, AGAIN, t0, False, p)
-            state.challenger = best if duels == 0 else inc
+            begin_duel(state, best, AGAIN, t0, PASS, p)
+            state.challenger = best if duels == 0 and state.news == 0 else inc
             duels += 1
             if wants(state, best, p):
                 return best
@@ -450,6 +470,44 @@ def decide(state: RaceState, p: RaceParameters) -> int:
             if m1 > top and pulls[j] * kl(m1, m0) > p.constants.evidence * state.win[j]:
                 top, slot = m1, j
     return slot
+
+
+def make_room(state: RaceState, target: int) -> int:
+    """Return a slot for a new arm: `target` if there is one, else that of a duel, which ends."""
+    if target >= 0:
+        return target
+    for j in range(state.held):
+        if j != state.incumbent and (target < 0 or state.pulls[j] < state.pulls[target]):
+            target = j
+    break_off(state, target)
+    return target
+
+
+def break_off(state: RaceState, slot: int) -> None:
+    """End the duel of an arm, if one is on, without a verdict."""
+    if state.duel[slot] >= FRESH:
+        state.looks += state.pulls[slot]
+        state.looked += state.sums[slot]
+    state.duel[slot] = NO_DUEL
+
+
+def look_again(state: RaceState) -> None:
+    """Forget what was worked out beforehand."""
+    state.opens = 0.0
+    state.rival = NO_RIVAL
+    state.challenger = state.incumbent
+
+
+def best_of_memory(state: RaceState, but: int) -> int:
+    """Return the slot with the highest mean but one, of arms with rewards if there are any."""
+    best = -1
+    highest = -1.0
+    for j in range(state.held):
+        mean = state.sums[j] / state.pulls[j] if state.pulls[j] > 0 else -0.5
+        if j != but and mean > highest:
+            highest = mean
+            best = j
+    return best
 
 
 def quiet(state: RaceState, p: RaceParameters) -> int:
@@ -544,6 +602,7 @@ class Race(Policy):
     summary = "an incumbent and challengers, each duel ended as soon as it is decided"
     citation = "handful's own: docs/mathematics.md, Racing"
     any_arms = True
+    news_first = True
     settings: ClassVar[Mapping[str, Setting]] = {
         "watch": Setting(
             1.0,
@@ -584,7 +643,7 @@ class Race(Policy):
         """Make the first arm the incumbent."""
         state.excess = 1.0
         state.rival = NO_RIVAL
-        come_up(state, 0, FIRST, False, p)
+        come_up(state, 0, FIRST, PASS, p)
         state.duel[0] = NO_DUEL
 
     @staticmethod
@@ -652,7 +711,7 @@ class Race(Policy):
             if pulls[inc] == 0:
                 # The first arm with a reward becomes the incumbent.
                 t0 = float(max(1, state.clock - state.origin))
-                begin_duel(state, inc, FIRST, t0, False, p)
+                begin_duel(state, inc, FIRST, t0, PASS, p)
                 state.duel[slot] = NO_DUEL
                 state.incumbent = state.challenger = slot
                 return
@@ -664,6 +723,67 @@ class Race(Policy):
         for j in range(state.held):
             if state.duel[j] != NO_DUEL:
                 judge(state, j, p)
+
+    @staticmethod
+    def resized(state: RaceState, before: int, p: RaceParameters) -> bool:
+        """Keep the number of the pass and the place in it; new arms are the next to come up."""
+        passes, place = divmod(state.position, before)
+        state.position = passes * p.K + min(place, p.K)
+        look_again(state)
+        return True
+
+    @staticmethod
+    def withdraw(state: RaceState, slot: int, p: RaceParameters) -> bool:
+        """Let the arm leave; the best of the others follows an incumbent."""
+        break_off(state, slot)
+        if slot == state.incumbent:
+            best = best_of_memory(state, slot)
+            if best < 0:
+                return False
+            break_off(state, best)
+            state.incumbent = best
+            state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
+        look_again(state)
+        vacate(state, slot)
+        return True
+
+    @staticmethod
+    def adopt(state: RaceState, before: int, p: RaceParameters) -> bool:
+        """Begin the first pass with the best of the arms in memory as the incumbent."""
+        state.incumbent = best_of_memory(state, -1)
+        state.tried = state.held
+        state.excess = 1.0
+        state.gained = sum(state.sums[: state.held])
+        state.came = state.clock
+        look_again(state)
+        return True
+
+    @staticmethod
+    def admit_guest(state: RaceState, arm: int, p: RaceParameters) -> int:
+        """Give the arm a free slot or that of the lowest loser, and let it challenge; else -1."""
+        if state.pulls[state.incumbent] == 0:
+            return -1
+        slot = -1
+        if state.held < p.M:
+            slot = state.held
+        else:
+            for j in range(state.held):
+                if j != state.incumbent and state.duel[j] == NO_DUEL:
+                    if slot < 0 or state.sums[j] * state.pulls[slot] < (
+                        state.sums[slot] * state.pulls[j]
+                    ):
+                        slot = j
+        if slot >= 0:
+            admit(state, slot, arm)
+            t0 = float(max(1, state.clock + 1 - state.origin))
+            begin_duel(state, slot, FRESH, t0, NEW, p)
+            look_again(state)
+        return slot
+
+    @staticmethod
+    def news_within(state: RaceState, p: RaceParameters) -> int | None:
+        """Return `PATIENCE` decisions for each new arm."""
+        return PATIENCE * state.news + 1 if state.news else 0
 
     @staticmethod
     def calm(state: RaceState, slot: int, p: RaceParameters) -> tuple[int, int]:
@@ -718,18 +838,19 @@ class Race(Policy):
 
 MOST_LEVEL = 1e6
 """No record has a larger level or V."""
+MOST_TRIED = 2**60
+"""No record has counted more arms."""
 
 
 def check_schedule(state: RaceState, p: RaceParameters) -> None:
     """Refuse counters that no schedule could have left behind."""
-    if not 0 <= state.tried <= state.position <= 4 * p.M * (state.clock + 1) + 2:
+    if not 0 <= state.tried <= MOST_TRIED or not 0 <= state.position <= MOST_TRIED:
         raise StateError(f"the saved policy cannot have tried {state.position} arms yet")
-    if state.held != min(p.M, p.K, state.position):
+    # Of a finite set, arms in memory may have been removed, and new ones have come up.
+    if state.held > p.K or (p.endless and state.held != min(p.M, state.position)):
         raise StateError("the saved memory does not hold the arms that have come up")
-    if state.position < p.K:
-        places = state.arm if p.endless else [position_of(a, p.K, state.key) for a in state.arm]
-        if max(places) >= state.position:
-            raise StateError("the saved policy has an arm in memory that has not come up")
+    if p.endless and max(state.arm) >= state.position:
+        raise StateError("the saved policy has an arm in memory that has not come up")
     fall = state.fallen_pulls
     counted = (
         0 <= state.origin <= state.clock

@@ -18,6 +18,7 @@ class RandomPolicy(HandPolicy):
     any_arms = True
     own_memory = 1
     trials = False
+    news_first = False
 
     @staticmethod
     def propose(state: HandState, p: Parameters) -> int:
@@ -28,6 +29,11 @@ class RandomPolicy(HandPolicy):
         else:
             admit(state, 0, min(p.K - 1, int(uniform(state.rng) * p.K)))
         return 0
+
+    @staticmethod
+    def news_within(state: HandState, p: Parameters) -> int | None:
+        """Return None: any arm may take any number of decisions to be drawn."""
+        return None
 
     @staticmethod
     def check(state: HandState, p: Parameters) -> None:

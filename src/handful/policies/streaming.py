@@ -26,6 +26,15 @@ streaming algorithms for coin tossing, noisy comparisons, and multi-armed bandit
 the levels grow as a tower and the budget is 100 times as large, since the aim is to be right with
 high probability.
 
+**Arms that come and go.** New arms come up next, also when the passes are over; then the policy
+commits again. If the stored best arm is removed, the policy starts again. If another arm in memory
+is, the next one comes up in its place. With N = (T/K)^(2/3), n new arms come up within
+
+    single-pass      n N + 1 decisions
+    mpse             n (2 b_p + 4), where p is the pass in which the last of them comes up
+    mbse             n M (N_p/(K B) + 2), with the same p
+    game-of-coins    2 n (3 N + X + n N) + 1, where X is the king's budget
+
 Where a description leaves a step open (an undecided duel, the arm that makes room), the arm with
 the higher mean stays. More passes lower the worst case over all gaps, not the regret on each
 instance: every pass pays again for arms that are plainly worse.
@@ -37,6 +46,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from handful.core.change import vacate
 from handful.core.state import Float, Int, Small, credit
 from handful.errors import StateError
 from handful.policies.hand import (
@@ -49,6 +59,7 @@ from handful.policies.hand import (
     check_best,
     refuse_unless_counted,
     refuse_unless_flag,
+    renumber,
 )
 from handful.policies.schedule import FOREVER
 from handful.policies.settings import PLANNED, Setting, whole_setting
@@ -127,13 +138,51 @@ def pass_of(state: HandState, p: Passes) -> float:
     return 1.0 + (state.tried - 1) // p.K
 
 
+def pass_after_news(state: HandState, p: Passes) -> float:
+    """Return the number of the pass in which the last new arm comes up."""
+    return 1.0 + (state.tried + state.news - 1) // p.K
+
+
 def go_on(state: Stream, arms: float) -> None:
     """Let the next arm in beside the best one; after so many arms, take the best in hand."""
-    if state.tried < arms:
+    if state.tried < arms or state.news > 0:
         state.hand = 1 - state.best
         state.up_next = 1
     else:
         state.hand = state.best
+        state.over = 1
+
+
+def withdraw_other(state: Stream, slot: int) -> bool:
+    """Let an arm other than the best leave, for the next arm to come up; False: it is the best."""
+    if slot == state.best:
+        return False
+    # An arm that has no reward yet stays in hand.
+    stays = state.hand != slot and not state.up_next and state.pulls[state.hand] == 0
+    vacate(state, slot)
+    if state.over:
+        state.hand = state.best
+    elif not stays:
+        state.hand = state.held
+        state.up_next = 1
+    return True
+
+
+def resize_stream(state: Stream, before: int, arms: float, p: Any) -> None:
+    """Reopen passes that are over if there are new arms; close them if no arm is left to come."""
+    renumber(state, before, p)
+    if state.news > 0 and state.over:
+        state.over = 0
+        state.hand = state.held
+        if state.held == p.M:
+            state.hand = 1 if state.best == 0 else 0
+            for j in range(state.held):
+                if j != state.best and mean_of(state, j) < mean_of(state, state.hand):
+                    state.hand = j
+        state.up_next = 1
+    elif state.up_next and state.news == 0 and state.tried >= arms:
+        state.hand = state.best
+        state.up_next = 0
         state.over = 1
 
 
@@ -150,6 +199,11 @@ class StreamPolicy(BestPolicy):
     trials = False
 
     @staticmethod
+    def withdraw(state: Any, slot: int, p: Any) -> bool:
+        """Go on without an arm that is not the best."""
+        return withdraw_other(state, slot)
+
+    @staticmethod
     def check(state: Any, p: Any) -> None:
         """Refuse a stored arm that is not in memory."""
         check_stream(state, p)
@@ -160,6 +214,12 @@ class OnePass(StreamPolicy, PlannedPolicy):
 
     own_memory = 2
 
+    @staticmethod
+    def resized(state: Any, before: int, p: Any) -> bool:
+        """Go on with the pass, or reopen it for new arms."""
+        resize_stream(state, before, p.K, p)
+        return True
+
 
 class SeveralPasses(StreamPolicy, RetainingPolicy):
     """A policy that eliminates arms by their confidence intervals, in B passes."""
@@ -168,6 +228,12 @@ class SeveralPasses(StreamPolicy, RetainingPolicy):
     settings: ClassVar[Mapping[str, Setting]] = {
         "passes": PASSES, "c": RADIUS, "horizon": PLANNED,
     }  # fmt: skip
+
+    @staticmethod
+    def resized(state: Any, before: int, p: Any) -> bool:
+        """Go on with the passes, or reopen them for new arms."""
+        resize_stream(state, before, p.passes * p.K, p)
+        return True
 
     @staticmethod
     def calm(state: Stream, slot: int, p: Passes) -> tuple[int, int]:
@@ -193,6 +259,11 @@ class SinglePass(OnePass):
         if mean_of(state, slot) > mean_of(state, state.best):
             state.best = slot
         go_on(state, p.K)
+
+    @staticmethod
+    def news_within(state: Stream, p: WithHorizon) -> int | None:
+        """Return the fair share of so many arms, plus one."""
+        return int(state.news * fair_share(p.horizon, p.K)) + 1 if state.news else 0
 
     @staticmethod
     def calm(state: Stream, slot: int, p: WithHorizon) -> tuple[int, int]:
@@ -236,6 +307,26 @@ class MPSE(SeveralPasses):
         go_on(state, p.passes * p.K)
 
     @staticmethod
+    def withdraw(state: Duel, slot: int, p: Passes) -> bool:
+        """Go on without an arm that is not the best; a duel with it is over."""
+        state.seen = state.tried
+        return withdraw_other(state, slot)
+
+    @staticmethod
+    def resized(state: Duel, before: int, p: Passes) -> bool:
+        """Go on with the passes, or reopen them for new arms."""
+        unseen = state.tried - state.seen
+        resize_stream(state, before, p.passes * p.K, p)
+        state.seen = state.tried - unseen
+        return True
+
+    @staticmethod
+    def news_within(state: Duel, p: Passes) -> int | None:
+        """Return the longest time that duels with so many arms take."""
+        last = pulls_of_pass(pass_after_news(state, p), p.passes, p.horizon, p.K)
+        return int(state.news * (2 * math.ceil(last) + 4))
+
+    @staticmethod
     def check(state: Duel, p: Passes) -> None:
         """Refuse a duel with nobody to meet."""
         check_stream(state, p)
@@ -261,7 +352,7 @@ class MBSE(SeveralPasses):
         credit(state, slot, reward)
         if slot != state.hand or state.over:
             return
-        if state.held < p.M and state.tried < p.K:
+        if state.held < p.M and (state.tried < p.K or state.news > 0):
             state.hand = state.held
             state.up_next = 1
             return
@@ -282,14 +373,21 @@ class MBSE(SeveralPasses):
                 least = j
         budget = budget_of_pass(pass_of(state, p), p.passes, p.horizon, p.K)
         enough = state.pulls[least] >= budget
-        if state.tried < p.passes * p.K and (gone >= 0 or enough):
+        more = state.tried < p.passes * p.K or state.news > 0
+        if more and (gone >= 0 or enough):
             state.hand = gone if gone >= 0 else worst
             state.up_next = 1
-        elif state.tried >= p.passes * p.K and enough:
+        elif not more and enough:
             state.hand = best
             state.over = 1
         else:
             state.hand = least
+
+    @staticmethod
+    def news_within(state: Stream, p: Passes) -> int | None:
+        """Return the longest time in which all arms in memory have had enough so many times."""
+        budget = budget_of_pass(pass_after_news(state, p), p.passes, p.horizon, p.K)
+        return int(state.news * p.M * (math.ceil(budget) + 2))
 
 
 class GameOfCoins(OnePass):
@@ -335,6 +433,20 @@ class GameOfCoins(OnePass):
         go_on(state, p.K)
 
     @staticmethod
+    def withdraw(state: Game, slot: int, p: WithHorizon) -> bool:
+        """Go on without an arm that is not the king; its tosses are forgotten."""
+        state.level = 0
+        state.tosses = 0
+        state.lead = 0.0
+        return withdraw_other(state, slot)
+
+    @staticmethod
+    def news_within(state: Game, p: WithHorizon) -> int | None:
+        """Return the longest time that the king can pay for levels against so many arms."""
+        n, share = state.news, fair_share(p.horizon, p.K)
+        return int(2.0 * n * (3.0 * share + state.budget + n * share)) + 1 if n else 0
+
+    @staticmethod
     def calm(state: Game, slot: int, p: WithHorizon) -> tuple[int, int]:
         """Until the tosses of this arm in the level are done; for ever once the pass is over."""
         if state.over:
@@ -360,7 +472,7 @@ class GameOfCoins(OnePass):
         if state.up_next and state.hand == state.best:
             raise StateError("the saved policy would put the next arm in the king's place")
         refuse_unless_counted(state, state.tosses)
-        most = fair_share(p.horizon, p.K) * state.tried
+        most = fair_share(p.horizon, 1) * state.tried  # there may have been fewer arms before
         if not (0 <= state.level <= 64 and 0.0 <= state.budget <= most):
             raise StateError(f"the saved policy cannot be in level {state.level}")
         if abs(state.lead) > state.tosses:

@@ -7,7 +7,9 @@ stores a line for each decision, so it needs memory in their number, and is plai
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from handful.core.state import State
 from handful.core.tickets import WINDOW, Receipt
 from handful.policies.base import Policy
 from handful.testing.contract import expect, expect_equal
@@ -18,12 +20,14 @@ class Line:
     """One decision: its number, its stay and window, and whether its ticket was used."""
 
     number: int
-    stay: tuple[int, int]
+    stay: tuple[int, int] | None
+    """None for an arm that was pulled without being in memory."""
     window: int
     """How many windows had ended when the decision was made."""
     used: bool = False
     credited: bool = False
-    """Whether a reward was credited for it, its own or a second one of another decision."""
+    """Whether a reward was credited for it, its own or a second one of another decision; or it was
+    dropped."""
 
 
 class Ledger:
@@ -32,7 +36,7 @@ class Ledger:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.lines: dict[int, Line] = {}
-        self.stay_lines: dict[tuple[int, int], list[Line]] = {}
+        self.stay_lines: dict[tuple[int, int] | None, list[Line]] = {}
         self.counts = dict.fromkeys(Receipt, 0)
         self.windows = 0
         self.turned = 0
@@ -42,16 +46,17 @@ class Ledger:
         state = self.policy._state
         return {(slot, state.born[slot]) for slot in range(state.held)}
 
-    def decide(self) -> int:
+    def decide(self, allowed: Any = None) -> int:
         """Make a decision and return its ticket."""
-        arm, ticket = self.policy.decide()
+        arm, ticket = self.policy.decide(allowed=allowed)
         state = self.policy._state
         if state.turned != self.turned:
             self.turned = state.turned
             self.windows += 1
         expect(ticket not in self.lines, f"the ticket {ticket} was given out twice")
-        slot = self.policy.arms_in_memory.index(arm)
-        stay = slot, state.born[slot]
+        held = self.policy.arms_in_memory
+        slot = held.index(arm) if arm in held else None
+        stay = None if slot is None else (slot, state.born[slot])
         line = self.lines[ticket] = Line(state.clock, stay, self.windows)
         self.stay_lines.setdefault(stay, []).append(line)
         return ticket
@@ -87,11 +92,26 @@ class Ledger:
         before = self.policy._state.copy()
         receipt = self.policy.reward(ticket, value)
         expect_equal(receipt, due, "what became of a reward")
+        self._note(ticket, receipt, before)
+        return receipt
+
+    def drop(self, ticket: int) -> Receipt:
+        """Drop a decision, and check the receipt; the policy has no default reward."""
+        due = self.due(ticket)
+        before = self.policy._state.copy()
+        receipt = self.policy.drop(ticket)
+        wanted = Receipt.DROPPED if due is Receipt.CREDITED else due
+        expect_equal(receipt, wanted, "what became of a decision that was dropped")
+        self._note(ticket, receipt, before)
+        return receipt
+
+    def _note(self, ticket: int, receipt: Receipt, before: State) -> None:
+        """Mark the ticket as used, and expect a policy that no reward was credited to unchanged."""
         line = self.lines.get(ticket)
         self.counts[receipt] += 1
         if line is not None:
             line.used = True
-        if receipt is Receipt.CREDITED:
+        if receipt in (Receipt.CREDITED, Receipt.DROPPED):
             assert line is not None
             answered = self._answered(line)
             assert answered is not None
@@ -101,7 +121,6 @@ class Ledger:
             for name in ("forgotten", "refused", "settled", "answers", "delay"):
                 setattr(after, name, getattr(before, name))
             expect(after.pack() == before.pack(), f"a reward that was {receipt} changed the policy")
-        return receipt
 
     def check_totals(self) -> None:
         """Compare the totals that the policy shows, and credits with decisions."""

@@ -1,0 +1,105 @@
+"""Adding and removing arms: how the record of a policy goes on with another set of arms.
+
+`handful.core.change` says how arms are renumbered. What becomes of the policy's own fields is up to
+the policy (`withdraw`, `resized`, `adopt`); if it does not say, it starts again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from handful.core.arms import FiniteArms
+from handful.core.change import as_record, rename_removed, vacate, without_arms
+from handful.core.reservoir import Reservoir
+from handful.core.state import State, slot_of
+from handful.errors import SettingError, UnknownArmError
+from handful.policies.definition import Definition
+
+
+def listed(arms: FiniteArms | Reservoir) -> FiniteArms:
+    """Return the arms of a policy if some can be added and removed."""
+    if isinstance(arms, Reservoir):
+        raise SettingError(
+            "endless arms are not added or removed one by one: let the function or the iterator "
+            "give other labels, or bar arms with decide(allowed=...)"
+        )
+    arms.listed()
+    return arms
+
+
+def new_labels(labels: Iterable[Hashable], arms: FiniteArms) -> list[Hashable]:
+    """Return labels to add as a list; refuse those that are none, or are arms already."""
+    given = list(labels) if isinstance(labels, list | tuple) else labels
+    if isinstance(given, list) and not given:
+        return []
+    added = FiniteArms(given).listed()
+    known = arms.indices_of(added)
+    if known:
+        raise SettingError(
+            f"the label {arms.label(known[0])!r} is that of an arm already: add labels that differ"
+        )
+    return added
+
+
+def indices_to_remove(labels: Iterable[Hashable], arms: FiniteArms) -> list[int]:
+    """Return the indices of the arms to remove; refuse labels of no arm, and all arms at once."""
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise SettingError(f"{labels!r} is not a list of labels: give [{labels!r}]")
+    given = list(labels)
+    try:
+        found = arms.indices_of(given)
+    except TypeError:
+        raise SettingError(f"{given!r} contains what is no label of an arm") from None
+    if len(found) < len(given):
+        for index, label in enumerate(given):
+            if not arms.indices_of([label]):
+                raise UnknownArmError(f"there is no arm {label!r} to remove: see policy.arms")
+            if any(arms.indices_of([label]) == arms.indices_of([x]) for x in given[:index]):
+                raise SettingError(f"the label {label!r} is given twice: give each arm once")
+    if len(found) == arms.n:
+        raise SettingError(
+            f"a policy needs at least one arm, and all {arms.n} would be removed: add others first"
+        )
+    return found
+
+
+def changed(
+    state: State,
+    labels: list[Hashable],
+    added: list[Hashable],
+    removed: list[int],
+    before: type[Definition],
+    after: type[Definition],
+    p: Any,
+) -> State:
+    """Return the record of a policy after some arms were added and others removed.
+
+    The record and the list of labels are changed; p is for the new number of arms. The policy acts
+    as `before`, and then as `after`.
+    """
+    n_arms = len(labels)
+    goes_on = True
+    # From the last index on, so that the order in which labels were given plays no part.
+    for arm in sorted(removed, reverse=True):
+        slot = slot_of(state, arm)
+        for old, new in rename_removed(state, arm, len(labels)):
+            labels[new] = labels[old]
+        labels.pop()
+        if slot < 0 or not goes_on:
+            continue
+        if before is after:
+            goes_on = before.withdraw(state, slot, p)
+        else:
+            vacate(state, slot)
+    labels += added
+    state.news = state.news + len(added) if after.news_first else 0
+    if before is after:
+        goes_on = goes_on and after.resized(state, n_arms, p)
+    elif goes_on:
+        state = as_record(state, after.State)
+        goes_on = state.held > 0 and after.adopt(state, n_arms, p)
+    if not goes_on:
+        state = without_arms(state, after.State)
+        after.start(state, p)
+    return state
