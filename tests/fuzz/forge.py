@@ -1,7 +1,7 @@
 """Saved policies with fields changed and the checksum mended, and what must come of them.
 
-`from_bytes` refuses a forged state, or the policy works: 200 decisions and rewards, `recommend`,
-`stats` and `to_bytes` raise nothing but `HandfulError`, and end.
+`from_bytes` refuses a forged state, or the policy works: 200 decisions and rewards, arms that come
+and go, `recommend`, `stats` and `to_bytes` raise nothing but `HandfulError`, and end.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ class Saved(NamedTuple):
 
 
 @cache
-def saved(name: str, steps: int, rescaled: bool = False) -> Saved:
-    """Return a policy after so many steps and with three open decisions, saved."""
+def saved(name: str, steps: int, rescaled: bool = False, changed: bool = False) -> Saved:
+    """Return a policy after so many steps and with three open decisions, saved.
+
+    If `changed`, some arms were removed before and three added, where that can be.
+    """
     make = Make(handful.POLICIES[name])
     policy = make(rescale=(-5.0, 5.0) if rescaled else None)
     rng = random.Random(steps)
@@ -57,7 +60,17 @@ def saved(name: str, steps: int, rescaled: bool = False) -> Saved:
         policy.update(policy.select(), 10.0 * reward - 5.0 if rescaled else reward)
     for _ in range(3):
         policy.decide()
+    if changed and can_change(policy):
+        policy.remove_arms({policy.recommend(), make.arms[0]})
+        policy.add_arms([f"new {i}" for i in range(3)])
+        make = Make(make.cls, arms=policy.arms)
+        policy.decide()
     return Saved(make, policy.to_bytes(), tuple(places_of(policy)), policy._state.held)
+
+
+def can_change(policy: Policy) -> bool:
+    """Return whether arms of this policy can be added and removed."""
+    return isinstance(policy.arms, list) and policy.own_arms is None
 
 
 def places_of(policy: Policy) -> Iterator[Place]:
@@ -97,7 +110,7 @@ def edge_values(code: str, value: float) -> list[Any]:
     return [x for x in dict.fromkeys([*near, *far]) if low <= x <= high and x != value]
 
 
-def changed(blob: bytes, place: Place, value: Any) -> bytes:
+def with_field(blob: bytes, place: Place, value: Any) -> bytes:
     """Return the bytes with one field changed; the checksum is wrong then."""
     data = bytearray(blob)
     struct.pack_into(f"<{place.code}", data, place.offset, value)
@@ -145,6 +158,10 @@ def use(policy: Policy) -> None:
             policy.update(policy.select(), reward)
         assert len(policy._state.arm) >= policy._state.held
         assert policy._state.held <= policy.memory
+        if step % 50 == 20 and can_change(policy):
+            policy.add_arms([f"arm of step {step}", f"other arm of step {step}"])
+            policy.decide(allowed=lambda arm: not arm.endswith("1"))
+            policy.remove_arms([policy.recommend(), f"arm of step {step}"])
         if step % 50 == 0:
             policy.recommend()
             policy.to_bytes()
@@ -201,7 +218,7 @@ def forged(data: bytes) -> tuple[bytes, Make]:
     name = NAMES[cursor.take(1) % len(NAMES)]
     steps = (0, 1, 47, 137, 400)[cursor.take(1) % 5]
     flags = cursor.take(1)
-    make, blob, places, held = saved(name, steps, rescaled=bool(flags & 1))
+    make, blob, places, held = saved(name, steps, bool(flags & 1), bool(flags & 128))
     for _ in range(cursor.take(1) % 8):
         place = places[cursor.take(2) % len(places)]
         if place.name in ("fingerprint", "arms"):
@@ -213,7 +230,7 @@ def forged(data: bytes) -> tuple[bytes, Make]:
             size = struct.calcsize(f"<{place.code}")
             raw = cursor.take(size).to_bytes(size, "little")
             (value,) = struct.unpack(f"<{place.code}", raw)
-        blob = changed(blob, place, value)
+        blob = with_field(blob, place, value)
     if flags & 2:
         blob = reconciled(blob, places, held, flags)
     return mended(blob), make
@@ -240,7 +257,7 @@ def reconciled(blob: bytes, places: tuple[Place, ...], held: int, flags: int) ->
             wanted[f"sums[{slot}]"] = max(0, pulls[slot]) / 2
     for name, value in wanted.items():
         if abs(value) < 2**63:
-            blob = changed(blob, at[name], value)
+            blob = with_field(blob, at[name], value)
     return blob
 
 

@@ -88,10 +88,9 @@ def test_any_allowed_guest_is_as_likely_as_another(as_function: bool) -> None:
     for seed in range(3000):
         policy = ucb_m(seed=seed)
         _, out = in_and_out(policy)
-        seen[
-            str(out.index(policy.decide(allowed=out.__contains__ if as_function else out).arm))
-        ] += 1
-    assert sorted(seen) == ["0", "1", "2"]
+        decision = policy.decide(allowed=out.__contains__ if as_function else out)
+        seen[out.index(decision.arm)] += 1
+    assert sorted(seen) == [0, 1, 2]
     assert all(850 < count < 1150 for count in seen.values())
 
 
