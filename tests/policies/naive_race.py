@@ -144,16 +144,17 @@ class Racing:
     def cost(self) -> float:
         return self.looks * self.incumbent.mean - self.looked
 
-    def first_budget(self, t: int) -> float:
-        return min(math.sqrt(t * math.log(t + 1)), t * (1 - self.incumbent.mean))
+    def budget(self, t: int) -> float:
+        most = math.sqrt(2.5 * self.gained * math.log(t + 1))
+        if self.V is None:
+            return min(most, math.sqrt(t * math.log(t + 1)), t * (1 - self.incumbent.mean))
+        return most
 
     def is_due(self) -> bool:
         t = self.age()
-        if self.V is None:
-            return self.cost() <= self.first_budget(t)
-        if t < self.K * math.exp(min(self.V, 600)):
+        if self.V is not None and t < self.K * math.exp(min(self.V, 600)):
             return False
-        return self.cost() <= math.sqrt(2.5 * self.gained * math.log(t + 1))
+        return self.cost() <= self.budget(t)
 
     def wants(self, arm: Arm) -> bool:
         if not arm.awaited:
@@ -171,7 +172,7 @@ class Racing:
             k for k in range(1, 65537) if k == 65536 or self.loses(arm, arm.n + k)
         )
         if self.V is None and self.delay > 0:
-            left = self.first_budget(self.age() + 1) - self.cost()
+            left = self.budget(self.age() + 1) - self.cost()
             failures = max(failures, 0.5 * left / (self.M - 1))
         return arm.n + max(failures, 0.5 * arm.n)
 
@@ -220,7 +221,7 @@ class Racing:
             arm.longest = max(2.0, arm.t0 / max(1, self.i) / (1 + self.delay / (self.M - 1)))
             arm.level = c * math.log(arm.longest)
         else:
-            arm.longest = max(2.0, min(arm.t0, 4 * math.exp(min(600, self.R * self.V))))
+            arm.longest = max(2.0, min(arm.t0, 6 * math.exp(min(600, self.R * self.V))))
             arm.level = c * self.R * self.V
 
     # Rewards.

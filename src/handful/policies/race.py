@@ -7,12 +7,12 @@ mean m0 for the incumbent and n1, m1 for a challenger, p0 and p1 decisions of th
 decisions so far, i arms come up, and X what they have cost (the sum of m0 - reward over their
 pulls, by the m0 of now):
 
-    DUE     the next arm comes up
-              in the first pass (of endless arms: always)   if X <= min(sqrt(t ln(t+1)), t (1 - m0))
-              later   if t >= K e^V and X <= sqrt(2.5 G ln(t+1)), G the sum of all rewards
+    DUE     the next arm comes up if X <= sqrt(2.5 G ln(t+1)), G the sum of all rewards, and
+              in the first pass (of endless arms: always)   X <= min(sqrt(t ln(t+1)), t (1 - m0))
+              later                                         t >= K e^V
     DUEL    t0 = t + 1 when it begins, d the mean delay of rewards in decisions, and
               in the first pass   l = max(2, t0/i / (1 + d/(M-1))),   level = c ln l
-              later               l = max(2, min(t0, 4 e^(R V))),     level = c R V
+              later               l = max(2, min(t0, 6 e^(R V))),     level = c R V
             with R = 1.2 + 0.05 log2(M/2) and c = 1/3; c = 0.7 for an arm known in memory
     WIN     m1 > m0, and n1 > n0 or n1 kl(m1, m0) > ln t0
     LOSE    m1 <= m0, and e = n1 kl(m1, m0) n0/(n0 + n1) > theta = level (1 - ln n1 / ln l), and at
@@ -107,10 +107,10 @@ class Constants(NamedTuple):
     """c: the share of R V that a fresh arm is asked for in a pass."""
     known: float = 0.7
     """c for an arm whose statistics are in memory."""
-    longest: float = 4.0
+    longest: float = 6.0
     """Times e^(R V): how long a tie may last in later passes."""
     budget: float = 2.5
-    """Later passes: arms may have cost sqrt(budget G ln t)."""
+    """Arms that come up may have cost sqrt(budget G ln t)."""
     fall: float = 0.75
     """Watch: the share of its mean to which the incumbent may have fallen."""
     base: float = 30.0
@@ -192,9 +192,11 @@ def verdict(
     return LOST if e > level * (1.0 - math.log(n1) / span) else GOES_ON
 
 
-def first_budget(t: float, m0: float) -> float:
-    """Return what arms that come up in the first pass may have cost by time t."""
-    return min(math.sqrt(t * math.log(t + 1.0)), t * (1.0 - m0))
+def budget(t: float, gained: float, m0: float, first: bool, p: RaceParameters) -> float:
+    """Return what arms that come up may have cost by time t, in the first pass and later."""
+    log_t = math.log(t + 1.0)
+    most = math.sqrt(p.constants.budget * gained * log_t)
+    return min(most, math.sqrt(t * log_t), t * (1.0 - m0)) if first else most
 
 
 def cost(state: RaceState, m0: float) -> float:
@@ -211,11 +213,10 @@ def is_due(
     x: float, t: float, gained: float, m0: float, state: RaceState, p: RaceParameters
 ) -> bool:
     """Return whether the next arm is due at time t, at a cost X, with these rewards in all."""
-    if state.volume == 0.0:
-        return x <= t * (1.0 - m0) and x <= math.sqrt(t * math.log(t + 1.0))
-    if t < p.K * math.exp(min(state.volume, MOST_EXPONENT)):
+    first = state.volume == 0.0
+    if not first and t < p.K * math.exp(min(state.volume, MOST_EXPONENT)):
         return False
-    return x <= math.sqrt(p.constants.budget * gained * math.log(t + 1.0))
+    return x <= budget(t, gained, m0, first, p)
 
 
 def is_clocked(state: RaceState, p: RaceParameters) -> bool:
@@ -273,7 +274,7 @@ def limit(state: RaceState, slot: int, p: RaceParameters) -> float:
     if state.volume == 0.0 and state.delay > 0.0:
         m0 = s0 / n0
         t = float(state.clock + 1 - state.origin)
-        left = first_budget(t, m0) - cost(state, m0)
+        left = budget(t, state.gained, m0, True, p) - cost(state, m0)
         high = max(high, HALF * left / (p.M - 1.0))
     return n1 + max(high, HALF * n1)
 
