@@ -193,7 +193,7 @@ class Watched(Race):
     name = "race"  # a subclass in tests only: cells know it as race
     log: list[Any]
 
-    def decide(self, n: Any = None) -> Any:
+    def decide(self, n: Any = None, allowed: Any = None) -> Any:
         decision = super().decide()
         self.log.append(("decision", decision.arm, decision.ticket))
         return decision
