@@ -294,7 +294,7 @@ class Racing:
         self.since.append(value)
         if self.cusum <= 0:
             self.cusum, self.since = 0.0, []
-        elif self.cusum > 2 + math.log(max(2, self.t)):
+        elif self.cusum > 2 + 1.5 * math.log(max(2, self.t)):
             inc.n, inc.s = len(self.since), sum(self.since)
             self.cusum, self.since = 0.0, []
             self.i = self.looks = 0

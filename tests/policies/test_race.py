@@ -133,7 +133,7 @@ def test_with_room_for_all_arms_it_is_imed(K: int, more: int) -> None:
 
 @pytest.mark.parametrize("M", [2, 8])
 def test_the_luckiest_of_equal_arms_does_not_keep_the_best_out_for_long(M: int) -> None:
-    # It is 3.3 to 5.0 times the mean, by seed. Without the watch, since its failures are not skipped.
+    # It is 3.3 to 5.0 times the mean, by seed; without the watch, pulls can be skipped.
     means = [0.55, *[0.5] * 19]
     result = handful.simulate("race:watch=0", means, memory=M, horizon=10**6, runs=1000, seed=2)
     assert result.regret.quantile(0.99) < 5.0 * result.regret.mean

@@ -114,7 +114,7 @@ def first_slot(self: Policy, *given: Any) -> int:
 
 
 @pytest.mark.parametrize(
-    "method", ["select", "update", "decide", "reward", "recommend", "_fresh", "_make", "_link"]
+    "method", ["select", "update", "decide", "reward", "recommend", "_fresh", "_make", "_suit"]
 )
 @pytest.mark.parametrize("base", [UCBM, Race])
 def test_a_policy_that_changes_how_it_is_driven_is_for_the_reference(

@@ -316,13 +316,13 @@ def test_regret_is_exact_and_against_the_best_mean_of_the_moment(drift: str) -> 
 
 def test_the_id_of_a_cell_has_its_traffic_only_when_given() -> None:
     plain = planned("race", "linear:9")
-    assert plain.id == "race M=3 linear:9"
+    assert plain.id == "race watch=1.0 every=0.0 M=3 linear:9"
     assert set(plain.how_run()) == {"horizon", "runs", "first_run", "seed", "tape", "record"}
     busy = planned(
         "race", "linear:9", delay="geometric:200", lost=0.2, drift="swap:5", clicks_only=300
     )
     suffix = "delay=geometric:200 lost=0.2 clicks_only=300 drift=swap:5"
-    assert busy.id == f"race M=3 linear:9 {suffix}"
+    assert busy.id == f"{plain.id} {suffix}"
     assert busy.how_run()["delay"] == "geometric:200"
 
 

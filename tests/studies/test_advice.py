@@ -61,7 +61,7 @@ def test_words_are_those_of_the_saved_state(advice: Advice) -> None:
         for _ in range(50):
             policy.update(policy.select(), 1.0)
         assert 8 * candidate.words >= len(policy.to_bytes()) - 8
-        assert candidate.words <= 16 + 5 * 2 + 9  # Race has nine registers
+        assert candidate.words <= 28 + 9 * 2  # Race: 224 + 65 M bytes
 
 
 def test_instances_of_ones_own_are_what_counts() -> None:
@@ -189,3 +189,14 @@ def test_a_notebook_shows_advice_as_a_table_with_names_escaped(advice: Advice) -
     assert "<strong>Note: only 7 of the 2,000 pulls" in html
     assert html.count("<tr>") == html.count("</tr>") == len(advice.candidates) + 2
     assert repr(advice).startswith(f"Advice: take {advice.best.policy} (M = 2)")
+
+
+def test_it_answers_for_late_rewards_and_drifting_means() -> None:
+    found = advise(6, 2, 400, instances=["linear:6"], runs=3, delay=20, lost=0.1, drift="falls")
+    assert [c.policy for c in found.candidates if c.policy.startswith("race:every")] == [
+        "race:every=80"
+    ]
+    assert found.to_dict()["traffic"] == "delay=20 lost=0.1 drift=falls"
+    assert "delay=20 lost=0.1 drift=falls" in found.caption
+    with pytest.raises(SettingError, match="delay"):
+        advise(6, 2, 400, delay="soon")

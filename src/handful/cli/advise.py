@@ -36,6 +36,7 @@ from handful.studies.advice import advise
     "for more.",
 )  # fmt: skip
 @click.option("--runs", "-r", type=number, default=50, show_default=True, help="Independent runs.")
+@options.traffic
 @options.seed("-s")
 @options.n_jobs
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -47,6 +48,10 @@ def command(
     best: float | None,
     instances: tuple[str, ...],
     runs: int,
+    delay: str | None,
+    lost: float | None,
+    drift: str | None,
+    clicks_only: int | None,
     seed: int,
     n_jobs: int | None,
     as_json: bool,
@@ -59,6 +64,7 @@ def command(
     handful advise --arms 100 --memory 2
     handful advise --endless --memory 10 --horizon 1e6
     handful advise --arms 10000 --memory 8 --best 0.05
+    handful advise --arms 300 --memory 8 --best 0.05 --delay 200 --lost 0.2
     """
     if endless is (arms is not None):
         both = ", not both" if endless else ""
@@ -68,7 +74,8 @@ def command(
     with progress(1.0, "starting (kernels are compiled once, then cached)", 30) as show:
         found = advise(
             arms, memory, horizon, best=best, instances=instances, runs=runs, seed=seed,
-            n_jobs=n_jobs, progress=show,
+            delay=delay, lost=lost, drift=drift, clicks_only=clicks_only, n_jobs=n_jobs,
+            progress=show,
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps(found.to_dict()))
@@ -76,6 +83,6 @@ def command(
     click.echo(f"take {found.best.policy} (M = {found.best.memory}): {found.why}")
     if found.note is not None:
         click.echo(f"NOTE: {found.note}")
-    click.echo(f"mean regret after {found.horizon:,} pulls, {found.runs} runs, and state size:")
+    click.echo(f"{found.caption}, and the size of the state:")
     heads, rows = found.table()
     table(heads, rows, spare=heads[2:0:-1])

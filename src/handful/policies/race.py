@@ -116,7 +116,9 @@ class Constants(NamedTuple):
     base: float = 30.0
     """Watch: the sum of rewards that tells what the mean was."""
     alarm: float = 2.0
-    """Watch: the CUSUM that gives the alarm, besides ln t."""
+    """Watch: the CUSUM that gives the alarm, ..."""
+    alarm_by_time: float = 1.5
+    """... plus so many times ln t."""
     kept: float = 20.0
     """Watch: the most pulls that other arms keep after an alarm."""
 
@@ -559,7 +561,7 @@ def watch(state: RaceState, reward: float, p: RaceParameters) -> None:
     state.fallen_sum += reward
     if state.fallen <= 0.0:
         state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
-    elif state.fallen > c.alarm + math.log(max(2.0, float(state.clock))):
+    elif state.fallen > c.alarm + c.alarm_by_time * math.log(max(2.0, float(state.clock))):
         begin_again(state, p)
 
 

@@ -18,6 +18,7 @@ from handful.errors import SettingError
 from handful.instances import Instance
 from handful.instances import instance as parse_instance
 from handful.instances.means import MIN_TOP, TOP
+from handful.instances.traffic import traffic as make_traffic
 from handful.policies import Policy
 from handful.simulation import Cell, cell, run_cell
 from handful.simulation.plan import MAX_HORIZON, parse_policy, whole
@@ -33,8 +34,12 @@ ENDLESS_SHAPES = ("beta:0.5:2", "beta:1:1", "beta:1:3")
 NEED_HORIZON = ("sqrt-run", "nonrecalling-run")
 """Candidates that must be given the horizon."""
 
+IN_TRAFFIC = 10**5
+"""The longest horizon that is simulated with late or lost rewards or drift: pull by pull."""
 SLOW, TOO_SLOW = 100, 2000
 """Above SLOW arms in memory a tenth of the pulls is simulated; above TOO_SLOW nothing."""
+TURNS = 5
+"""Where means drift, Race is also tried with arms that come up so often in the horizon."""
 LEAST = 0.01
 """A lower regret counts as this much: 0 has no logarithm."""
 TOO_CLOSE = 0.95
@@ -79,6 +84,8 @@ class Advice:
     seed: int
     asked_horizon: int | None = None
     """How many pulls there will be, if that was given."""
+    traffic: str = ""
+    """How rewards come and means drift, such as `delay=200 lost=0.2`; empty: at once, and not."""
 
     @property
     def best(self) -> Candidate:
@@ -96,6 +103,12 @@ class Advice:
             f"only {self.horizon:,} of the {self.asked_horizon:,} pulls were simulated: with more "
             "pulls the regrets grow and their order may change"
         )
+
+    @property
+    def caption(self) -> str:
+        """What the numbers are."""
+        traffic = f", {self.traffic}" if self.traffic else ""
+        return f"Mean regret after {self.horizon:,} pulls{traffic}, {self.runs} runs"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """The headings and rows of a table: a row for each candidate, and an arm at random."""
@@ -130,7 +143,7 @@ class Advice:
         return (
             f"<p>Take <b>{escape(self.best.policy)}</b> (M = {self.best.memory}): "
             f"{escape(self.why)}</p>{note}"
-            f"<table><caption>Mean regret after {self.horizon:,} pulls, {self.runs} runs</caption>"
+            f"<table><caption>{escape(self.caption)}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 
@@ -142,6 +155,7 @@ class Advice:
             "random_regret": self.random_regret,
             "horizon": self.horizon,
             "asked_horizon": self.asked_horizon,
+            "traffic": self.traffic,
             "note": self.note,
             "runs": self.runs,
             "seed": self.seed,
@@ -168,6 +182,10 @@ def advise(
     instances: Sequence[str] = (),
     runs: int = 50,
     seed: int = 0,
+    delay: str | float | None = None,
+    lost: float | None = None,
+    drift: str | None = None,
+    clicks_only: int | None = None,
     n_jobs: int | None = None,
     progress: Report | None = None,
 ) -> Advice:
@@ -181,6 +199,10 @@ def advise(
         instances: names of instances like yours; otherwise a few of different shape.
         runs: independent runs of each simulation.
         seed: any integer.
+        delay: how late rewards come, as in `simulate`; then at most 10^5 pulls are simulated.
+        lost: the probability that a reward is lost.
+        drift: how means change, as in `simulate`.
+        clicks_only: after how many decisions no reward means 0, as in `simulate`.
         n_jobs: workers.
         progress: called with the share of the work done and what is being done.
     """
@@ -189,7 +211,9 @@ def advise(
     asked = None if horizon is None else whole("horizon", horizon, MAX_HORIZON)
     if K == 1:
         raise SettingError("with one arm there is nothing to choose")
-    simulated = min(asked or USUAL_HORIZON, USUAL_HORIZON)
+    busy = make_traffic(delay, lost, clicks_only, drift)
+    usual = USUAL_HORIZON if busy is None else IN_TRAFFIC
+    simulated = min(asked or usual, usual)
     if K is not None and M >= K > SLOW:
         if K > TOO_SLOW:
             raise SettingError(
@@ -204,8 +228,11 @@ def advise(
         raise SettingError("instances are names, such as linear:100 or bernoulli:0.9,0.8")
     worlds = list(instances) or _instances(K, best)
     names = [name for name in candidates(K, M) if asked or name not in NEED_HORIZON]
+    if busy is not None and busy.drift is not None and "race" in names and K is not None and M < K:
+        names.insert(1, f"race:every={max(1, simulated // TURNS)}")
+    given = {"delay": delay, "lost": lost, "drift": drift, "clicks_only": clicks_only}
     plan = [
-        (name, {world: _cell(name, K, M, world, simulated, runs, seed) for world in worlds})
+        (name, {w: _cell(name, K, M, w, simulated, runs, seed, given) for w in worlds})
         for name in names
     ]
     found = []
@@ -223,7 +250,8 @@ def advise(
         found.append(Candidate(name, one.label, stored, _words(one, stored, K), regret))
     found.sort(key=lambda candidate: candidate.score)
     at_random = {world: simulated * _gap_at_random(parse_instance(world)) for world in worlds}
-    return Advice(found, at_random, _why(found, at_random, K, M), simulated, runs, seed, asked)
+    why = _why(found, at_random, K, M)
+    return Advice(found, at_random, why, simulated, runs, seed, asked, busy.name if busy else "")
 
 
 def candidates(K: int | None, M: int) -> list[str]:
@@ -273,7 +301,14 @@ def _mean(best: float, most: float) -> float:
 
 
 def _cell(
-    name: str, K: int | None, M: int, instance: str, horizon: int, runs: int, seed: int
+    name: str,
+    K: int | None,
+    M: int,
+    instance: str,
+    horizon: int,
+    runs: int,
+    seed: int,
+    traffic: Mapping[str, Any],
 ) -> Cell:
     world = parse_instance(instance)
     if world.endless is not (K is None):
@@ -283,7 +318,8 @@ def _cell(
     if K is not None and world.n_arms != K:
         raise SettingError(f"{instance} has {world.n_arms} arms, and not {K}")
     cls = parse_policy(name)[0]
-    return cell(name, world, M if cls.takes_memory() else None, horizon, runs, seed)
+    memory = M if cls.takes_memory() else None
+    return cell(name, world, memory, horizon, runs, seed, **traffic)
 
 
 def _words(planned: Cell, stored: int, K: int | None) -> int:
