@@ -56,6 +56,7 @@ CASES = [
     Case(200, 3, 0.4, decisions=8000),
     Case(30, 3, 0.0, decisions=8000),  # equal arms but for one
     Case(8, 2, fall=True),
+    *(Case(4, 2, fall=True, decisions=d) for d in (250, 300, 350, 400)),
     Case(8, 3, fall=True, decisions=8000),
     Case(20, 5, 0.9, fall=True, decisions=8000),
     Case(8, 3, watch=False, decisions=8000),
