@@ -50,7 +50,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_readme.py::test_its_python",
     ),
     BROWSER: ("tests/studies/paper/test_report.py",),
-    # Compiles one more kernel for what a sister test checks with another rule or policy.
+    # Compiles one more kernel, or draws many more numbers, for what a sister test checks with another
+    # rule, policy or case.
     LONG: (
         "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb-m-4",
         "tests/cli/test_bench.py::test_it_writes_data_and_a_figure",
@@ -70,9 +71,16 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[one-failure",
         "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[random",
         "tests/policies/test_race.py::test_it_makes_the_choices_of_its_definition[3000-",
+        "tests/policies/test_race.py::test_the_luckiest",
         "tests/policies/test_runs.py::test_regret_of_the_nonrecalling_run",
         "tests/rules/test_monotonicity.py::test_a_monotone_rule_of_ones_own_is_skipped",
         "tests/simulation/test_cache.py::test_a_simulation_goes_on_where_files_cannot_grow",
+        "tests/simulation/test_contest.py::test_an_arm_is_picked_with_the_probability_that_its_draw_is"
+        "_the_highest[1",
+        "tests/simulation/test_contest.py::test_an_arm_is_picked_with_the_probability_that_its_draw_is"
+        "_the_highest[2",
+        "tests/simulation/test_contest.py::test_an_arm_is_picked_with_the_probability_that_its_draw_is"
+        "_the_highest[3",
         "tests/simulation/test_engines.py::test_beyond_the_tables_no_bit_changes[2-linear:9+uniform",
         "tests/simulation/test_engines.py::test_beyond_the_tables_no_bit_changes[2-linear:9-moss",
         "tests/simulation/test_engines.py::test_beyond_the_tables_no_bit_changes[4-",
@@ -104,6 +112,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_simulate.py::test_kernels_compiled_in_two_processes",
         "tests/simulation/test_skipping.py::test_a_wrong_bound_would_be_seen",
         "tests/simulation/test_skipping.py::test_an_arm_that_is_not_watched_can_have_the_highest_mean",
+        "tests/simulation/test_skipping.py::test_large_settings[ucb-v",
+        "tests/simulation/test_skipping.py::test_large_settings[ucbv",
         "tests/simulation/test_skipping.py::test_rewards_from_the_urn_have_the_same_distribution[i",
         "tests/simulation/test_skipping.py::test_small_settings[game-of-coins",
         "tests/simulation/test_skipping.py::test_small_settings[kl-ucb",
@@ -119,6 +129,13 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_skipping.py::test_small_settings[two-target",
         "tests/simulation/test_skipping.py::test_small_settings[ucb-v",
         "tests/simulation/test_skipping.py::test_small_settings[ucbv",
+        "tests/simulation/test_thompson.py::test_an_arm_is_pulled_with_the_probability_that_its_draw_"
+        "is_the_highest[1",
+        "tests/simulation/test_thompson.py::test_an_arm_is_pulled_with_the_probability_that_its_draw_"
+        "is_the_highest[2",
+        "tests/simulation/test_thompson.py::test_an_arm_is_pulled_with_the_probability_that_its_draw_"
+        "is_the_highest[3",
+        "tests/test_packaging.py::test_the_tests_of_the_sdist",
     ),
     # Takes seconds in plain Python.
     SLOW: (
@@ -127,7 +144,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/instances/test_additions.py",
         "tests/policies/test_calm.py",
         "tests/policies/test_streaming.py::test_they_make_the_choices",
-        "tests/test_packaging.py::test_the_tests_of_the_sdist",
         "tests/core/test_shuffle.py::test_all_orders",
         "tests/core/test_shuffle.py::test_any_number",
         "tests/core/test_shuffle.py::test_too_few_rounds",
