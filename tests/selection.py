@@ -50,8 +50,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_readme.py::test_its_python",
     ),
     BROWSER: ("tests/studies/paper/test_report.py",),
-    # Compiles one more kernel, or draws many more numbers, for what a sister test checks with another
-    # rule, policy or case.
+    # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
+    # another rule, policy or case.
     LONG: (
         "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb-m-4",
         "tests/cli/test_bench.py::test_it_writes_data_and_a_figure",

@@ -199,7 +199,7 @@ class Racing:
                 self.slots[self.slots.index(out)] = arm
             self.begin(arm, kind, self.age() + 1, clocked)
         elif arm is not self.incumbent and not arm.duel:
-            if clocked:
+            if clocked or (self.V is None and self.origin > 0):
                 arm.n, arm.s = 0, 0.0
                 self.begin(arm, "fresh", self.age() + 1, clocked)
             elif arm.n:

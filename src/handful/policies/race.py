@@ -35,7 +35,8 @@ A decision pulls, in this order,
     6  the incumbent
 
 **Watch.** A CUSUM test notices if the incumbent's mean has fallen to three quarters: its statistics
-become those since the fall, other arms keep at most 20 pulls, and the schedule begins again.
+become those since the fall, other arms keep at most 20 pulls, the schedule begins again, and in the
+first pass after that every arm comes up afresh.
 **every = E**, for arms that may rise: one comes up at least every E/K decisions, afresh.
 
 **Arms that come and go.** A new arm comes up as soon as a slot is free, and at the latest 100
@@ -365,7 +366,8 @@ def come_up(state: RaceState, target: int, kind: int, why: int, p: RaceParameter
         admit(state, slot, arm)
         begin_duel(state, slot, kind, t0, why, p)
     elif slot != inc and state.duel[slot] == NO_DUEL:
-        if why == CLOCKED:
+        if why == CLOCKED or (state.volume == 0.0 and state.origin > 0):
+            # What is known of it may be out of date.
             state.pulls[slot] = 0
             state.sums[slot] = 0.0
             begin_duel(state, slot, FRESH, t0, why, p)
