@@ -142,7 +142,7 @@ class RaceState(State):
 
     incumbent: Slot
     challenger: Slot
-    """The only duel that is on, if decisions can be told from it alone; else the incumbent."""
+    """The only duel that is on, if it alone determines the next decisions; else the incumbent."""
     position: Int
     """The place of the next arm in the order of the arms."""
     tried: Int
