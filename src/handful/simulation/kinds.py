@@ -136,20 +136,30 @@ class Records(Kind):
         p = cell.policy.parameters(instance.n_arms, cell.memory, instance.endless, values)
         mine = record.record_space(cell.policy, self.slots(cell))
 
-        def run(block: Block, batch: Batch) -> None:
-            try:
-                kernel(block.first, p, world, batch, mine.cleared())
-            except mistakes.RAISED_IN_A_KERNEL as error:
-                decisions = int(mine.scalars["clock"][0])
-                mistakes.raise_from_kernel(error, cell.policy, decisions, len(mine.slots))
-            if mine.failed[0] != record.FINE:
-                raise _mistake(cell, mine)
+        def call(block: Block, batch: Batch) -> None:
+            kernel(block.first, p, world, batch, mine)
 
-        return run
+        return _with_mistakes(cell, mine, call)
 
     def forget(self) -> None:
         """All kernels of single policies."""
         record.record_kernel.cache_clear()
+
+
+def _with_mistakes(cell: Cell, space: record.RecordSpace, call: Run) -> Run:
+    """Return what clears the record, calls its kernel, and raises what the policy did wrong."""
+
+    def run(block: Block, batch: Batch) -> None:
+        space.cleared()
+        try:
+            call(block, batch)
+        except mistakes.RAISED_IN_A_KERNEL as error:
+            decisions = int(space.scalars["clock"][0])
+            mistakes.raise_from_kernel(error, cell.policy, decisions, len(space.slots))
+        if space.failed[0] != record.FINE:
+            raise _mistake(cell, space)
+
+    return run
 
 
 def _mistake(cell: Cell, space: record.RecordSpace) -> RuleError:
@@ -312,19 +322,11 @@ class InTraffic(Records):
         longest = busy.longest_delay(cell.horizon)
         arms = instance.n_arms if busy.drift else 0
         space = traffic.traffic_space(cell.policy, self.slots(cell), longest, arms)
-        mine = space.record
 
-        def run(block: Block, batch: Batch) -> None:
-            mine.cleared()
-            try:
-                kernel(block.first, p, world, flow, batch, space)
-            except mistakes.RAISED_IN_A_KERNEL as error:
-                decisions = int(mine.scalars["clock"][0])
-                mistakes.raise_from_kernel(error, cell.policy, decisions, len(mine.slots))
-            if mine.failed[0] != record.FINE:
-                raise _mistake(cell, mine)
+        def call(block: Block, batch: Batch) -> None:
+            kernel(block.first, p, world, flow, batch, space)
 
-        return run
+        return _with_mistakes(cell, space.record, call)
 
     def forget(self) -> None:
         """All kernels of policies in traffic."""
