@@ -31,6 +31,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/testing/test_policies.py::test_a_policy_whose_kernel",
         "tests/policies/test_cover.py::test_the_engines",
         "tests/policies/test_cover.py::test_the_share_of_pulls",
+        "tests/policies/test_forgetting.py::test_the_engines",
         "tests/policies/test_pekoz.py::test_more_looks",
         "tests/policies/test_pekoz.py::test_the_engines",
         "tests/policies/test_race.py::test_one_good_arm",

@@ -14,6 +14,7 @@ from handful.policies.base import Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
 from handful.policies.constant_space import ConstantSpace
 from handful.policies.cover import Cover
+from handful.policies.forgetting import DiscountedThompson, SlidingWindowThompson
 from handful.policies.given import ArmsLike
 from handful.policies.modern import (
     IMEDM,
@@ -85,6 +86,8 @@ POLICIES: dict[str, type[Policy]] = {
         KLUCBPPPolicy,
         IMEDPolicy,
         UCBVPolicy,
+        DiscountedThompson,
+        SlidingWindowThompson,
         QRM2,
         UCBAIR,
         Herschkorn,
@@ -124,6 +127,8 @@ ALIASES = {
     "qkl-ucbpp-m": "qklucbpp-m",
     "qucb-v-m": "qucbv-m",
     "ucb": "ucb1",
+    "discounted-thompson": "discounted-ts",
+    "sliding-window-thompson": "sliding-window-ts",
 }
 """Other spellings of the names."""
 
