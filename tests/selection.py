@@ -34,6 +34,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_forgetting.py::test_the_engines",
         "tests/policies/test_pekoz.py::test_more_looks",
         "tests/policies/test_pekoz.py::test_the_engines",
+        "tests/policies/test_queued.py::test_the_engines",
         "tests/policies/test_race.py::test_one_good_arm",
         "tests/policies/test_race.py::test_the_luckiest",
         "tests/policies/test_runs.py::test_regret_of",

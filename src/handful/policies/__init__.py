@@ -30,6 +30,7 @@ from handful.policies.modern import (
 )
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
+from handful.policies.queued import QPMD
 from handful.policies.race import Race
 from handful.policies.random import RandomPolicy
 from handful.policies.runs import (
@@ -88,6 +89,7 @@ POLICIES: dict[str, type[Policy]] = {
         UCBVPolicy,
         DiscountedThompson,
         SlidingWindowThompson,
+        QPMD,
         QRM2,
         UCBAIR,
         Herschkorn,
