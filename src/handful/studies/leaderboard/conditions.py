@@ -150,13 +150,13 @@ DRIFT = Sheet(
         Entry("race:watch=0", 8, RACE),
         Entry("ucb-m", 8, PAPER), Entry("ts-m", 8, PAPER), Entry("moss-m", 8, PAPER),
         Entry("thompson", None, UNBOUNDED), Entry("imed", None, UNBOUNDED),
-        Entry("discounted-thompson", None, UNBOUNDED),
-        Entry("sliding-window-thompson", None, UNBOUNDED), Entry("glr-klucb", None, UNBOUNDED),
+        Entry("discounted-ts", None, UNBOUNDED),
+        Entry("sliding-window-ts", None, UNBOUNDED), Entry("glr-klucb", None, UNBOUNDED),
     ),
     (
         Entry("race", 8, RACE), Entry(EVERY, 8, RACE), Entry("ts-m", 8, PAPER),
-        Entry("thompson", None, UNBOUNDED), Entry("discounted-thompson", None, UNBOUNDED),
-        Entry("sliding-window-thompson", None, UNBOUNDED),
+        Entry("thompson", None, UNBOUNDED), Entry("discounted-ts", None, UNBOUNDED),
+        Entry("sliding-window-ts", None, UNBOUNDED),
     ),
 )  # fmt: skip
 SHEETS = (TRAFFIC, DRIFT)

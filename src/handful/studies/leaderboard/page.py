@@ -81,7 +81,7 @@ def write_sheet(sheet: Sheet, results: Results, folder: Path, seed: int) -> list
         "families": FAMILIES,
         "winners": won,
         "race_is_best_bounded": sum(winner.bounded is winner.race for winner in won),
-        "lowest": [winner.best for winner in won],
+        "lowest": lambda score: any(score is winner.best for winner in won),
         "loses": LOSES,
         "runs": max(len(score.per_run) for score in board),
         "picture": embedded(drawn),
