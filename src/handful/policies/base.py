@@ -9,11 +9,12 @@ What a policy is, its record and the functions of it, is declared by a subclass:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from threading import RLock
 from typing import Any, overload
 
 from handful.core.arms import FiniteArms
 from handful.core.flight import turn_is_due
-from handful.core.state import NO_SLOT
+from handful.core.state import NO_SLOT, State
 from handful.core.tickets import Decision, Receipt, issue, issue_guest, settle, ticket_for
 from handful.errors import ExhaustedError, SettingError, integer
 from handful.policies.allowed import Allowed, Permission, drawn_guest, stand_in
@@ -39,7 +40,8 @@ class Policy(Shown):
              1.5 to 3 times the mean delay of recent rewards (`handful.core.flight`)
     default  the reward of a decision that is written off; None: it counts as lost
 
-    Methods may be called from several threads; each call is applied as a whole.
+    Methods may be called from several threads; each call is applied as a whole. `lock` makes
+    several calls one step.
     """
 
     def __init__(
@@ -62,6 +64,15 @@ class Policy(Shown):
         self._check_name_length()
         self._state = self._fresh()
 
+    @property
+    def lock(self) -> RLock:
+        """The policy's lock: `with policy.lock:` lets no other thread in between several calls.
+
+        The thread that holds it goes on calling methods. Hold it briefly, and never while you
+        `await`: tasks of one event loop share their thread, so it does not keep them apart.
+        """
+        return self._lock
+
     @overload
     def decide(self, *, allowed: Allowed | None = None) -> Decision: ...
 
@@ -78,8 +89,7 @@ class Policy(Shown):
 
         `allowed` is a collection of labels, or a function that says of a label whether it is
         allowed: no other arm is returned (`handful.policies.allowed`). If there is no such arm,
-        that is an error, and nothing changes. The function must not use the policy, which is
-        locked when it is called.
+        that is an error, and nothing changes. The function must not change the policy.
         """
         if n is None:
             if allowed is not None:
@@ -118,11 +128,11 @@ class Policy(Shown):
     def _decide_among(self, allowed: Allowed, count: int) -> list[Decision]:
         permission = Permission(allowed)
         with self._lock:
-            before = self._state.copy()
+            before = {**vars(self), "_state": self._state.copy()}
             try:
                 decisions = [self._decide(permission) for _ in range(count)]
             except BaseException:
-                self._state = before
+                vars(self).update(before)
                 raise
             self._release_labels()
             return decisions
@@ -130,12 +140,19 @@ class Policy(Shown):
     def _allowed_slot(self, slot: int, permission: Permission) -> tuple[int, Decision | None]:
         """Return this slot, or that of an allowed arm; or the decision to pull a guest."""
         state, label = self._state, self._label
-        if permission(label(state.arm[slot])):
-            return slot, None
-        slot = stand_in(state, lambda arm: permission(label(arm)))
+        counts = _counts(state)
+        arm = -1
+        if not permission(label(state.arm[slot])):
+            slot = stand_in(state, lambda arm: permission(label(arm)))
+            if slot < 0:
+                arm = drawn_guest(self._arms, permission, state)
+        if self._state is not state or _counts(state) != counts:
+            raise SettingError(
+                "the function given as allowed changed the policy, whose decision it is part of: "
+                "let it look at labels only"
+            )
         if slot >= 0:
             return slot, None
-        arm = drawn_guest(self._arms, permission, state)
         slot = self._acts_as.admit_guest(state, arm, self._p)
         if slot >= 0:
             return slot, None
@@ -344,3 +361,8 @@ class Policy(Shown):
         if slot is not None:
             return slot
         raise not_in_memory(arm, self._held_labels(), self._arms.knows(arm))
+
+
+def _counts(state: State) -> tuple[int, ...]:
+    """Return the counters of which every method that changes a policy changes some."""
+    return state.clock, state.rewards, state.forgotten, state.refused, state.lost, state.settled
