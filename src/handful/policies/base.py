@@ -1,9 +1,8 @@
 """The methods that users call: decide, take rewards in, recommend, change the arms, start again.
 
-`Policy` works on a record with labels, tickets, checks and a lock. What it adds to is in files of
-their own: how a policy object is made (`parts.py`), saved (`saving.py`) and shown (`shown.py`).
-What a policy is, its record and the functions of it, is declared by a subclass: see
-`handful.policies.definition`.
+`Policy` wraps a record with labels, tickets, checks and a lock. How such an object is made, saved
+and shown is in `parts.py`, `saving.py` and `shown.py`. What a policy is, its record and the
+functions of it, is declared by a subclass: see `handful.policies.definition`.
 """
 
 from __future__ import annotations

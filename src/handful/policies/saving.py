@@ -6,7 +6,7 @@ How rewards come is a byte of flags, and the numbers of those that are set: lo a
 rescaled; the window; the default.
 
 The record follows (`State.pack`), and `handful.core.envelope` adds the policy's name, a version and
-a checksum.
+a checksum. `Saved` has the methods.
 """
 
 from __future__ import annotations
