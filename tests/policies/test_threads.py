@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
 import pytest
@@ -197,11 +198,9 @@ class Caller:
         with self.policy.lock:  # the labels of the moment that the state is of
             labels, blob = self.policy.arms, self.policy.to_bytes()
         assert handful.from_bytes(blob, labels).to_bytes() == blob
-        assert handful.from_bytes(*self.both()).n_arms > 0
-
-    def both(self) -> tuple[bytes, Any]:
         twin = self.policy.clone()
-        return twin.to_bytes(), twin.arms
+        for each in (twin, pickle.loads(pickle.dumps(self.policy))):
+            assert handful.from_bytes(each.to_bytes(), each.arms).n_arms == each.n_arms
 
 
 def expect_balance(policy: Policy, seen: Counter[str]) -> None:
@@ -274,6 +273,23 @@ def test_each_policy_has_a_lock_of_its_own() -> None:
     policy = handful.UCBM(20, memory=4, seed=1)
     assert policy.clone().lock is not policy.lock
     assert policy.lock is policy.lock
+
+
+def test_a_pickled_policy_has_the_arms_of_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = handful.UCBM(["red", "green", "blue"], memory=2, seed=1)
+    other = Thread(target=policy.add_arms, args=[["gold"]])
+    plain = policy.to_bytes
+
+    def to_bytes() -> bytes:
+        blob = plain()
+        other.start()
+        other.join(timeout=0.1)
+        return blob
+
+    monkeypatch.setattr(policy, "to_bytes", to_bytes)
+    assert pickle.loads(pickle.dumps(policy)).n_arms == 3
+    other.join()
+    assert policy.n_arms == 4
 
 
 # Tasks of an event loop.

@@ -94,7 +94,8 @@ class Saved(Parts):
         return self.clone()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.to_bytes(), self._arms)
+        with self._lock:  # the arms that the state is of
+            return _restored, (type(self), self.to_bytes(), self._arms)
 
     def clone(self) -> Self:
         """Return an independent copy that will make the same choices given the same rewards."""
