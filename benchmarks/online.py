@@ -3,9 +3,10 @@
     make bench-online        or, from the source tree: python -m benchmarks.online
 
 handful's policies remember 8 of 10,000 arms, river's all of its 8. Rewards are fair coins, so that
-no arm settles the matter: a hard case for all. Everything runs in one process, that of river's
-environment (`build/peers/river`), in turns; the best of several turns counts. `import handful` is
-timed in processes of their own. The figures are ratios to river's time.
+no arm settles the matter: a hard case for all, and for Race, which lets more arms come up the more
+alike they are. Race is timed on two other sets of means as well. Everything runs in one process,
+that of river's environment (`build/peers/river`), in turns; the best of several turns counts.
+`import handful` is timed in processes of their own. The figures are ratios to river's time.
 """
 
 from __future__ import annotations
@@ -43,14 +44,16 @@ def measure() -> None:
     for cls in (handful.Race, handful.UCBM, handful.MOSSM, handful.TSM):
         for arms in (ARMS, MANY_ARMS):
             contestants[f"{cls.title}, M = {MEMORY}, K = {arms:.0e}"] = _ours(cls, arms)
+    for name, highest in (("means up to 1", 1.0), ("click rates up to 0.05", 0.05)):
+        contestants[f"Race, {name}"] = _ours(handful.Race, ARMS, highest)
     best = dict.fromkeys(contestants, float("inf"))
     for _ in range(TURNS):
         for name, run in contestants.items():
             best[name] = min(best[name], run())
     (theirs, *_) = best.values()
     for name, seconds in best.items():
-        print(f"{name:<24} {1e6 * seconds:6.2f} us  {theirs / seconds:5.2f} times as fast")
-    print(f"import handful           {1e3 * _import_seconds():6.1f} ms")
+        print(f"{name:<28} {1e6 * seconds:6.2f} us  {theirs / seconds:5.2f} times as fast")
+    print(f"{'import handful':<28} {1e3 * _import_seconds():6.1f} ms")
 
 
 def _river() -> float:
@@ -66,16 +69,19 @@ def _river() -> float:
     return (time.process_time() - began) / PULLS
 
 
-def _ours(cls: Callable[..., Any], arms: int) -> Callable[[], float]:
-    labels = [f"headline {i}" for i in range(arms)] if arms == ARMS else arms
+def _ours(cls: Callable[..., Any], arms: int, highest: float | None = None) -> Callable[[], float]:
+    """Return a timed run: on fair coins, or on means drawn evenly up to the highest."""
+    labels = [f"headline {i}" for i in range(ARMS)]
+    draw_mean = random.Random(2).random
+    means = {label: highest * draw_mean() for label in labels} if highest else None
 
     def run() -> float:
-        policy = cls(arms=labels, memory=MEMORY, seed=1)
+        policy = cls(arms=labels if arms == ARMS else arms, memory=MEMORY, seed=1)
         draw = random.Random(1).random
         began = time.process_time()
         for _ in range(PULLS):
             arm = policy.select()
-            policy.update(arm, float(draw() < 0.5))
+            policy.update(arm, float(draw() < (means[arm] if means else 0.5)))
         return (time.process_time() - began) / PULLS
 
     return run

@@ -20,16 +20,21 @@ from handful.core.state import (
     Counts,
     Float,
     Floats,
+    HistoryCounts,
+    HistoryFloats,
+    HistorySmalls,
     Int,
     Ints,
     Kind,
     Slot,
     Small,
     State,
+    WithHistory,
     Word,
     Words,
     admit,
     credit,
+    extend,
     fields,
     grow,
     most_pulled,
@@ -44,6 +49,8 @@ RECORDS = sorted({cls.State for cls in handful.POLICIES.values()}, key=lambda cl
 every_record = pytest.mark.parametrize("record", RECORDS, ids=lambda cls: cls.__name__)
 FLIGHT_SLOT = struct.calcsize("<iii")
 N_ARMS = 1000
+ENTRIES = 4
+"""How many entries of its history a record uses, if it has one."""
 
 
 class Base(State):
@@ -62,6 +69,12 @@ class Derived(Base):
     tallies: Counts
 
 
+class Past(WithHistory):
+    then: HistoryCounts
+    worth: HistoryFloats
+    marked: HistorySmalls
+
+
 def filled(record: type[State], slots: int, seed: int = 0) -> Any:
     """Return a record with different values in all fields, that could be a policy's."""
     rng = random.Random(seed)
@@ -75,12 +88,15 @@ def filled(record: type[State], slots: int, seed: int = 0) -> Any:
         state.recent[slot] = rng.randrange(state.in_flight[slot] + 1)
         state.missing[slot] = rng.randrange(3)
         state.born[slot] = slot + 1
+    if isinstance(state, WithHistory):
+        extend(state, ENTRIES)
     for name, kind in fields(record).items():
-        if name in fields(State):
+        if name in fields(WithHistory):
             continue
-        for place in range(slots if kind.per_slot else kind.length):
+        rows = ENTRIES if kind.of_history else slots if kind.per_slot else kind.length
+        for place in range(rows):
             value: Any = rng.random() if kind.code == "d" else rng.randrange(slots + 1)
-            if kind.per_slot or kind.length > 1:
+            if kind.per_slot or kind.of_history or kind.length > 1:
                 getattr(state, name)[place] = value
             else:
                 setattr(state, name, value)
@@ -192,11 +208,36 @@ def test_without_decisions_in_flight_the_bytes_end_before_them() -> None:
         State.unpack(b"\1" + state.pack()[1:] + zeros, 2, N_ARMS)
 
 
+def test_only_entries_of_the_history_in_use_are_packed_after_all_else() -> None:
+    state = filled(Past, 2)
+    whole = state.pack()
+    state.entries = 1
+    assert len(state.pack()) == len(whole) - 3 * struct.calcsize("<idb")
+    entry = struct.pack("<idb", state.then[0], state.worth[0], state.marked[0])
+    assert state.pack().endswith(entry)
+    twin = Past.unpack(state.pack(), 2, N_ARMS)
+    assert (twin.then, twin.worth, twin.entries) == (state.then[:1], state.worth[:1], 1)
+    state.entries = 0
+    assert Past.unpack(state.pack(), 2, N_ARMS).worth == []
+    assert len(Past().pack()) == len(State().pack()) + 4
+
+
+@pytest.mark.parametrize("entries", [-1, 3, 5, 2**31 - 1])
+def test_a_wrong_number_of_entries_is_refused(entries: int) -> None:
+    state = filled(Past, 2)
+    data = bytearray(state.pack())
+    struct.pack_into("<i", data, struct.calcsize("<BqqQQQii"), entries)
+    with refused(StateError, ValueError):
+        Past.unpack(bytes(data), 2, N_ARMS)
+
+
 # ... and the NumPy dtype.
 
 
 def part_of(row: Any, kind: Kind) -> Any:
     """The part of a NumPy record that has a field of this kind."""
+    if kind.of_history:
+        return row["history"]
     return row["flights" if kind.of_flight else "slots"] if kind.per_slot else row
 
 
@@ -204,7 +245,7 @@ def part_of(row: Any, kind: Kind) -> Any:
 @pytest.mark.parametrize("slots", [1, 2, 7])
 def test_packed_bytes_are_those_of_a_numpy_record(record: type[State], slots: int) -> None:
     state = filled(record, slots)
-    row = np.zeros((), dtype=np.dtype(record.layout(slots)))
+    row = np.zeros((), dtype=np.dtype(record.layout(slots, ENTRIES)))
     for name, kind in fields(record).items():
         part_of(row, kind)[name] = getattr(state, name)
     assert b"\1" + row.tobytes() == state.pack()
@@ -213,7 +254,7 @@ def test_packed_bytes_are_those_of_a_numpy_record(record: type[State], slots: in
 @every_record
 def test_a_numpy_record_read_from_packed_bytes_has_the_same_fields(record: type[State]) -> None:
     state = filled(record, 3)
-    row = np.frombuffer(state.pack()[1:], dtype=np.dtype(record.layout(3)))[0]
+    row = np.frombuffer(state.pack()[1:], dtype=np.dtype(record.layout(3, ENTRIES)))[0]
     for name, kind in fields(record).items():
         assert part_of(row, kind)[name].tolist() == getattr(state, name), name
 

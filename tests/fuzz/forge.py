@@ -84,12 +84,15 @@ def places_of(policy: Policy) -> Iterator[Place]:
         kinds = [
             (n, kind)
             for n, kind in fields(type(policy._state)).items()
-            if kind.of_flight is of_flight
+            if kind.of_flight is of_flight and not kind.of_history
         ]
         scalars = [(n, kind) for n, kind in kinds if not kind.per_slot]
         layout += [(n, kind.code) for n, kind in scalars for _ in range(kind.length)]
         for slot in range(policy._state.held):
             layout += [(f"{n}[{slot}]", kind.code) for n, kind in kinds if kind.per_slot]
+    for entry in range(policy._state.entries_in_use()):
+        past = [(n, k.code) for n, k in fields(type(policy._state)).items() if k.of_history]
+        layout += [(f"{n}[{entry}]", code) for n, code in past]
     for name, code in layout:
         yield Place(name, offset, code)
         offset += struct.calcsize(f"<{code}")

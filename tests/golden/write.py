@@ -57,14 +57,16 @@ def layout_of(cls: type[Policy]) -> dict[str, str]:
     """Return the fields of a policy's record and its settings, in the order of saving.
 
     A field is name:type, with the code of `struct`; * means one for each slot, ! a slot's number,
-    ~ a field of decisions in flight.
+    ~ a field of decisions in flight, + one for each entry of the history.
     """
     in_order = sorted(
-        fields(cls.State).items(), key=lambda field: (field[1].of_flight, field[1].per_slot)
+        fields(cls.State).items(),
+        key=lambda field: (field[1].of_history, field[1].of_flight, field[1].per_slot),
     )
     named = [
         f"{name}:{kind.length if kind.length > 1 else ''}{kind.code}"
         f"{'*' * kind.per_slot}{'!' * kind.is_slot}{'~' * kind.of_flight}"
+        f"{'+' * kind.of_history}"
         for name, kind in in_order
     ]
     return {"fields": " ".join(named), "settings": " ".join(cls.settings)}

@@ -41,11 +41,12 @@ def test_the_record_and_the_settings_of_a_policy_are_as_they_were(name: str) -> 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_record_of_an_array_is_laid_out_alike(name: str) -> None:
     declared = PINNED[name]["fields"].split()
-    dtype = np.dtype(handful.POLICIES[name].State.layout(3))
+    past = [field for field in declared if "+" in field]
+    dtype = np.dtype(handful.POLICIES[name].State.layout(3, entries=2))
     size = 0
     names: list[str] = []
     for of_flight, nested in ((False, "slots"), (True, "flights")):
-        part = [field for field in declared if ("~" in field) is of_flight]
+        part = [field for field in declared if ("~" in field) is of_flight and field not in past]
         scalars = [field for field in part if "*" not in field]
         slots = [field for field in part if "*" in field]
         names += [*(field.split(":")[0] for field in scalars), nested]
@@ -57,5 +58,14 @@ def test_the_record_of_an_array_is_laid_out_alike(name: str) -> None:
             assert own.base == np.dtype(NUMPY[code[-1]])
             assert own.itemsize == calcsize(f"<{code}")
             size += own.itemsize * (3 if field in slots else 1)
+    if past:
+        names.append("history")
+        of = {field.strip("+").split(":")[0]: field.strip("+")[-1] for field in past}
+        entry = dtype["history"].base
+        assert dtype["history"].shape == (2,)
+        assert {key: entry[key] for key in entry.names or ()} == {
+            key: np.dtype(NUMPY[code]) for key, code in of.items()
+        }
+        size += 2 * entry.itemsize
     assert dtype.names == tuple(names)
     assert dtype.itemsize == size

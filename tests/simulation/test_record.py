@@ -59,8 +59,10 @@ def run_record(cell: Cell, run: int) -> tuple[Any, RecordSpace]:
     """A run by the generic kernel: the regret after each pull, and what the kernel leaves."""
     cell = engines.as_run(cell)
     batch = compiled._batch(cell, list(range(1, cell.horizon + 1)), range(run, run + 1))
-    space = record_space(cell.policy, kind_of(cell.policy).slots(cell))
     values = check_settings(cell.policy, cell.policy_settings())
+    slots = kind_of(cell.policy).slots(cell)
+    entries = cell.policy.entries_for(slots, cell.horizon, values)
+    space = record_space(cell.policy, slots, entries)
     world = cell.instance
     p = cell.policy.parameters(world.n_arms, cell.memory, world.endless, values)
     policy: Any = cell.policy
@@ -94,6 +96,9 @@ def assert_same_record(state: State, space: RecordSpace) -> None:
         mine = getattr(state, name)
         if kind.per_slot:
             assert space.slots[name][: state.held].tolist() == mine[: state.held], name
+        elif kind.of_history:
+            n = state.entries_in_use()
+            assert space.history[name][:n].tolist() == mine[:n], name
         else:
             assert space.scalars[0][name].tolist() == mine, name
 

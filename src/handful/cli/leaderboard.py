@@ -1,4 +1,4 @@
-"""`handful leaderboard`: every policy on the paper's instances and on others, on one page."""
+"""`handful leaderboard`: every policy on the paper's instances and on others; traffic; drift."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from handful.cli import options
 from handful.cli.cells import deliver, report_folder, run_cells
 from handful.cli.show import HELP, number, table
 from handful.simulation.plan import whole
-from handful.studies.leaderboard import drift, page
+from handful.studies.leaderboard import page
 from handful.studies.leaderboard.arenas import RUNS, cells
+from handful.studies.leaderboard.conditions import SHEETS
 from handful.studies.leaderboard.scores import Board, board
 from handful.studies.store import Store
 
@@ -27,6 +28,8 @@ def command(
 ) -> None:
     """Compare every policy on the paper's ten instances and on others: leaderboard.html.
 
+    Two more pages compare some of them where rewards come late or never, and where means change.
+
     \b
     handful leaderboard             up to 1000 runs a cell: an hour or two
     handful leaderboard --runs 40   a first look: some minutes
@@ -36,18 +39,18 @@ def command(
     """
     runs = whole("runs", runs, 10**6)
     store = Store(report_folder(out) / "cells")
-    found = board(run_cells(store, list(cells(runs, seed)), n_jobs, fresh))
+    in_sheets = [one for sheet in SHEETS for one in sheet.cells(runs, seed)]
+    results = run_cells(store, [*cells(runs, seed), *in_sheets], n_jobs, fresh)
+    found = board(results)
 
     def write() -> list[Path]:
-        changing = drift.simulate(
-            store.folder, seed, min(runs, drift.RUNS), lambda what: click.echo(what, err=True),
-            fresh,
-        )  # fmt: skip
-        written = page.write(found, changing, out, seed)
-        return [*written[1:], written[0]]
+        written = page.write(found, out, seed)
+        more = [path for sheet in SHEETS for path in page.write_sheet(sheet, results, out, seed)]
+        return [*written[1:], *more, written[0]]
 
     def data() -> object:
-        return [score.to_dict() for score in found]
+        boards = [found, *(sheet.board(results) for sheet in SHEETS)]
+        return [score.to_dict() for one in boards for score in one]
 
     deliver(write, out, as_json, data, lambda: _print(found))
 

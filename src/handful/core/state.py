@@ -4,7 +4,8 @@ A subclass of `State` names its fields and their types. From that one declaratio
 
     the plain object    that online use works on: numbers, and a list for each per-slot field
     the bytes           `pack` and `unpack`: the fields in order, then the slots in use; then, if
-                        the first byte is 1, the same for the fields of decisions in flight
+                        the first byte is 1, the same for the fields of decisions in flight; then
+                        the entries of the history in use, if the record has one
     the NumPy dtype     `layout`, for arrays of records: `numpy.dtype(RaceState.layout(memory=8))`
 
 Policies are functions of such a record. Numba compiles the same functions for records of an array
@@ -39,6 +40,7 @@ class Kind(NamedTuple):
     length: int = 1
     is_slot: bool = False
     of_flight: bool = False
+    of_history: bool = False
 
 
 Int = Annotated[int, Kind("q", "<i8")]
@@ -72,6 +74,14 @@ FlightCount = Annotated[int, Kind("i", "<i4", of_flight=True)]
 FlightWord = Annotated[int, Kind("Q", "<u8", of_flight=True)]
 FlightFloat = Annotated[float, Kind("d", "<f8", of_flight=True)]
 FlightCounts = Annotated[list[int], Kind("i", "<i4", per_slot=True, of_flight=True)]
+
+# Fields of a history (`WithHistory`): a list of entries beside the slots.
+HistoryCounts = Annotated[list[int], Kind("i", "<i4", of_history=True)]
+"""A 32-bit integer for each entry."""
+HistorySmalls = Annotated[list[int], Kind("b", "i1", of_history=True)]
+"""An 8-bit integer for each entry."""
+HistoryFloats = Annotated[list[float], Kind("d", "<f8", of_history=True)]
+"""A double for each entry."""
 
 FIELD_TYPES = "Int, Count, Small, Float, Slot, Ints, Counts, Smalls, Floats"
 """The names of these types, for messages."""
@@ -153,7 +163,7 @@ class State(metaclass=_Slotted):
 
     def __init__(self) -> None:
         for name, kind in fields(type(self)).items():
-            if kind.per_slot:
+            if kind.per_slot or kind.of_history:
                 setattr(self, name, [])
             elif kind.length > 1:
                 setattr(self, name, [0] * kind.length)
@@ -163,18 +173,25 @@ class State(metaclass=_Slotted):
         self.capacity = 2**31
 
     @classmethod
-    def layout(cls, memory: int) -> list[tuple[Any, ...]]:
+    def layout(cls, memory: int, entries: int = 0) -> list[tuple[Any, ...]]:
         """The fields as `numpy.dtype` takes them, in the order of a saved record.
 
-        The scalars, `memory` slots, and then the same for the fields of decisions in flight.
+        The scalars, `memory` slots, and then the same for the fields of decisions in flight. A
+        record with a history also has so many entries of it.
         """
         form = _form(cls)
+        past = [("history", columns(cls, form.history), (entries,))] if form.history else []
         return [
             *columns(cls, form.scalars),
             ("slots", columns(cls, form.slots), (memory,)),
             *columns(cls, form.flight_scalars),
             ("flights", columns(cls, form.flight_slots), (memory,)),
+            *past,
         ]
+
+    def entries_in_use(self) -> int:
+        """How many entries of its history the record uses; 0 if it has none."""
+        return 0
 
     def pack(self) -> bytes:
         """The scalars and the slots in use, as bytes."""
@@ -189,17 +206,19 @@ class State(metaclass=_Slotted):
             any(getattr(self, name)[: self.held]) for name in form.flight_slots
         )
         parts = [bytes([flies])]
-        parts += [self._row(form.scalars, form.head), self._rows(form.slots, form.slot)]
+        held = self.held
+        parts += [self._row(form.scalars, form.head), self._rows(form.slots, form.slot, held)]
         if flies:
             parts.append(self._row(form.flight_scalars, form.flight_head))
-            parts.append(self._rows(form.flight_slots, form.flight_slot))
+            parts.append(self._rows(form.flight_slots, form.flight_slot, held))
+        parts.append(self._rows(form.history, form.entry, self.entries_in_use()))
         return b"".join(parts)
 
     def _row(self, names: tuple[str, ...], form: Struct) -> bytes:
         return form.pack(*(value for name in names for value in _listed(getattr(self, name))))
 
-    def _rows(self, names: tuple[str, ...], form: Struct) -> bytes:
-        columns = [getattr(self, name)[: self.held] for name in names]
+    def _rows(self, names: tuple[str, ...], form: Struct, count: int) -> bytes:
+        columns = [getattr(self, name)[:count] for name in names]
         return b"".join(form.pack(*row) for row in zip(*columns, strict=True))
 
     def _fitted(self) -> Self:
@@ -231,7 +250,13 @@ class State(metaclass=_Slotted):
             raise StateError("the saved policy has a flag that is neither set nor unset")
         if not 0 <= state.held <= min(capacity, len(rest) // form.slot.size):
             raise StateError("the saved slots do not fit the saved memory size")
-        rest = state._take_rows(form.slots, form.slot, rest)
+        rest = state._take_rows(form.slots, form.slot, rest, state.held)
+        past = state.entries_in_use() * form.entry.size
+        if not 0 <= past <= len(rest):
+            raise StateError("the saved history does not fit the saved number of its entries")
+        rest, history = rest[: len(rest) - past], rest[len(rest) - past :]
+        if past:
+            state._take_rows(form.history, form.entry, history, state.entries_in_use())
         for name in form.flight_slots:
             setattr(state, name, [0] * state.held)
         if flies == b"\1":
@@ -240,7 +265,7 @@ class State(metaclass=_Slotted):
             rest = state._take_row(form.flight_scalars, form.flight_head, rest)
             if len(rest) != state.held * form.flight_slot.size:
                 raise StateError("the saved slots do not fit the saved memory size")
-            rest = state._take_rows(form.flight_slots, form.flight_slot, rest)
+            rest = state._take_rows(form.flight_slots, form.flight_slot, rest, state.held)
         if rest:
             raise StateError("the saved slots do not fit the saved memory size")
         state.check_fields(n_arms)
@@ -258,9 +283,9 @@ class State(metaclass=_Slotted):
             setattr(self, name, taken if length > 1 else taken[0])
         return data[form.size :]
 
-    def _take_rows(self, names: tuple[str, ...], form: Struct, data: bytes) -> bytes:
-        """Set the columns of the slots in use from the front of some bytes; return the rest."""
-        size = self.held * form.size
+    def _take_rows(self, names: tuple[str, ...], form: Struct, data: bytes, count: int) -> bytes:
+        """Set columns of so many rows from the front of some bytes; return the rest."""
+        size = count * form.size
         columns = list(zip(*form.iter_unpack(data[:size]), strict=True))
         for name, column in zip(names, columns, strict=False):
             setattr(self, name, list(column))
@@ -310,17 +335,34 @@ class State(metaclass=_Slotted):
         return twin
 
 
+class WithHistory(State):
+    """A record with a history: a list of entries beside the slots, for what slots cannot hold.
+
+    A policy says how many entries it can use (`Definition.entries_for`), and calls `extend` before
+    it uses more than before.
+    """
+
+    entries: Count
+    """How many entries of the history are in use: entries 0 to entries - 1."""
+
+    def entries_in_use(self) -> int:
+        """How many entries of its history the record uses."""
+        return self.entries
+
+
 class _Form(NamedTuple):
-    """How a record is packed: scalars and slots, then those of decisions in flight."""
+    """How a record is packed: scalars and slots, those of decisions in flight, the history."""
 
     scalars: tuple[str, ...]
     slots: tuple[str, ...]
     flight_scalars: tuple[str, ...]
     flight_slots: tuple[str, ...]
+    history: tuple[str, ...]
     head: Struct
     slot: Struct
     flight_head: Struct
     flight_slot: Struct
+    entry: Struct
 
 
 @cache
@@ -360,16 +402,22 @@ def _form(cls: type[State]) -> _Form:
 
     def names(of_flight: bool, per_slot: bool) -> tuple[str, ...]:
         asked = (of_flight, per_slot)
-        return tuple(n for n, kind in known.items() if (kind.of_flight, kind.per_slot) == asked)
+        return tuple(
+            n
+            for n, kind in known.items()
+            if (kind.of_flight, kind.per_slot) == asked and not kind.of_history
+        )
 
     def struct_of(part: tuple[str, ...]) -> Struct:
         return Struct("<" + "".join(known[name].code * known[name].length for name in part))
 
     scalars, slots = names(False, False), names(False, True)
     flight_scalars, flight_slots = names(True, False), names(True, True)
+    history = tuple(n for n, kind in known.items() if kind.of_history)
     return _Form(
-        scalars, slots, flight_scalars, flight_slots,
+        scalars, slots, flight_scalars, flight_slots, history,
         struct_of(scalars), struct_of(slots), struct_of(flight_scalars), struct_of(flight_slots),
+        struct_of(history),
     )  # fmt: skip
 
 
@@ -395,6 +443,15 @@ def grow(state: State, slots: int) -> None:
         if kind.per_slot:
             column = getattr(state, name)
             column.extend([0.0 if kind.code == "d" else 0] * (slots - len(column)))
+
+
+def extend(state: WithHistory, entries: int) -> None:
+    """Use so many entries of the history; new ones are 0. In a kernel there is room for them."""
+    for name, kind in fields(type(state)).items():
+        if kind.of_history:
+            column = getattr(state, name)
+            column.extend([0.0 if kind.code == "d" else 0] * (entries - len(column)))
+    state.entries = entries
 
 
 def admit(state: State, slot: int, arm: int) -> None:

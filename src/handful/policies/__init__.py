@@ -14,6 +14,7 @@ from handful.policies.base import Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
 from handful.policies.constant_space import ConstantSpace
 from handful.policies.cover import Cover
+from handful.policies.forgetting import DiscountedThompson, SlidingWindowThompson
 from handful.policies.given import ArmsLike
 from handful.policies.modern import (
     IMEDM,
@@ -29,6 +30,7 @@ from handful.policies.modern import (
 )
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
+from handful.policies.queued import QPMD
 from handful.policies.race import Race
 from handful.policies.random import RandomPolicy
 from handful.policies.runs import (
@@ -85,6 +87,9 @@ POLICIES: dict[str, type[Policy]] = {
         KLUCBPPPolicy,
         IMEDPolicy,
         UCBVPolicy,
+        DiscountedThompson,
+        SlidingWindowThompson,
+        QPMD,
         QRM2,
         UCBAIR,
         Herschkorn,
@@ -124,6 +129,8 @@ ALIASES = {
     "qkl-ucbpp-m": "qklucbpp-m",
     "qucb-v-m": "qucbv-m",
     "ucb": "ucb1",
+    "discounted-thompson": "discounted-ts",
+    "sliding-window-thompson": "sliding-window-ts",
 }
 """Other spellings of the names."""
 

@@ -193,6 +193,11 @@ class Definition:
         return UNBOUNDED if cls.unbounded else 2**31
 
     @classmethod
+    def entries_for(cls, slots: int, horizon: int, values: dict[str, float]) -> int:
+        """Return how many entries of its history a run with so many slots and pulls can use."""
+        return 0
+
+    @classmethod
     def takes_memory(cls) -> bool:
         """Return whether the user says how many arms have statistics."""
         return cls.own_memory is None and not cls.unbounded

@@ -80,7 +80,6 @@ NO_DUEL, FIRST, AGAIN, FRESH, KNOWN = range(5)
 fresh arm that came up; of an arm in memory that came up. X is the cost of the last two."""
 PASS, CLOCKED, NEW = range(3)
 """Why an arm comes up: in a pass; because of `every`; because it was added."""
-GOES_ON, LOST, WON = range(3)
 HALF = 0.5
 """Of what is known or left, how much may be in flight: see `limit` and `judge`."""
 ROUNDS = 2.0
@@ -96,6 +95,8 @@ PATIENCE = 100
 """A new arm comes up at the latest so many decisions after the arm before it."""
 QUIET = 4
 """Fewer pulls of the incumbent than this are not worth being foreseen."""
+SELDOM = 8
+"""Every so many decisions it is worth to try and foresee more."""
 
 
 class Constants(NamedTuple):
@@ -185,22 +186,33 @@ class RaceState(State):
     """How many decisions, rewarded or in flight, the arm may have had before its next reward."""
 
 
-def verdict(
-    n0: float, s0: float, n1: float, s1: float, level: float, span: float, win: float
-) -> int:
-    """Return whether the challenger has lost or won, or the duel goes on."""
+def has_won(n0: float, m0: float, n1: float, m1: float, win: float) -> bool:
+    """Return whether a challenger that is ahead has won."""
+    return n1 > n0 or n1 * kl(m1, m0) > win
+
+
+def evidence(n0: float, m0: float, n1: float, m1: float) -> float:
+    """Return e: the evidence that a challenger that is not ahead is worse."""
+    return n1 * kl(m1, m0) * n0 / (n0 + n1)
+
+
+def asked(n1: float, level: float, span: float) -> float:
+    """Return theta: the evidence by which a challenger loses after so many pulls."""
+    return level * (1.0 - math.log(n1) / span)
+
+
+def would_lose(n0: float, s0: float, n1: float, s1: float, level: float, span: float) -> bool:
+    """Return whether a challenger with such statistics has lost."""
     m0, m1 = s0 / n0, s1 / n1
-    if m0 - m1 < -AHEAD:
-        return WON if n1 > n0 or n1 * kl(m1, m0) > win else GOES_ON
-    e = n1 * kl(m1, m0) * n0 / (n0 + n1)
-    return LOST if e > level * (1.0 - math.log(n1) / span) else GOES_ON
+    return m0 - m1 >= -AHEAD and evidence(n0, m0, n1, m1) > asked(n1, level, span)
 
 
-def budget(t: float, gained: float, m0: float, first: bool, p: RaceParameters) -> float:
-    """Return what arms that come up may have cost by time t, in the first pass and later."""
-    log_t = math.log(t + 1.0)
-    most = math.sqrt(p.constants.budget * gained * log_t)
-    return min(most, math.sqrt(t * log_t), t * (1.0 - m0)) if first else most
+def most_cost(t: float, gained: float, first: bool, p: RaceParameters) -> float:
+    """Return sqrt(2.5 G ln(t+1)); in the first pass at most sqrt(t ln(t+1))."""
+    room = p.constants.budget * gained
+    if first and room > t:
+        room = t
+    return math.sqrt(room * math.log(t + 1.0))
 
 
 def cost(state: RaceState, m0: float) -> float:
@@ -213,19 +225,20 @@ def cost(state: RaceState, m0: float) -> float:
     return looks * m0 - looked
 
 
-def is_due(
-    x: float, t: float, gained: float, m0: float, state: RaceState, p: RaceParameters
-) -> bool:
-    """Return whether the next arm is due at time t, at a cost X, with these rewards in all."""
+def is_due(x: float, t: float, m0: float, state: RaceState, p: RaceParameters) -> bool:
+    """Return whether the next arm is due at time t, at a cost X."""
     first = state.volume == 0.0
-    if not first and t < p.K * math.exp(min(state.volume, MOST_EXPONENT)):
+    if first:
+        if x > t * (1.0 - m0):
+            return False
+    elif t < p.K * math.exp(min(state.volume, MOST_EXPONENT)):
         return False
-    return x <= budget(t, gained, m0, first, p)
+    return x <= most_cost(t, state.gained, first, p)
 
 
 def is_clocked(state: RaceState, p: RaceParameters) -> bool:
     """Return whether an arm comes up because of `every`."""
-    return p.every > 0.0 and state.clock + 1 - state.came >= p.every / p.K
+    return state.clock + 1 - state.came >= p.every / p.K
 
 
 def begin_duel(
@@ -262,23 +275,23 @@ def limit(state: RaceState, slot: int, p: RaceParameters) -> float:
     inc = state.incumbent
     n0, s0 = float(state.pulls[inc]), state.sums[inc]
     n1, s1 = float(state.pulls[slot]), state.sums[slot]
-    level, span, win = state.level[slot], state.span[slot], state.win[slot]
-    if n1 > 0.0 and verdict(n0, s0, n1, s1, level, span, win) == LOST:
+    level, span = state.level[slot], state.span[slot]
+    if n1 > 0.0 and would_lose(n0, s0, n1, s1, level, span):
         return n1
     high = 1.0
-    while high < MOST_LIMIT and verdict(n0, s0, n1 + high, s1, level, span, win) != LOST:
+    while high < MOST_LIMIT and not would_lose(n0, s0, n1 + high, s1, level, span):
         high *= 2.0
     low = math.floor(high / 2.0)
     while high - low > 1.0:
         middle = math.floor((high + low) / 2.0)
-        if verdict(n0, s0, n1 + middle, s1, level, span, win) == LOST:
+        if would_lose(n0, s0, n1 + middle, s1, level, span):
             high = middle
         else:
             low = middle
     if state.volume == 0.0 and state.delay > 0.0:
         m0 = s0 / n0
         t = float(state.clock + 1 - state.origin)
-        left = budget(t, state.gained, m0, True, p) - cost(state, m0)
+        left = min(most_cost(t, state.gained, True, p), t * (1.0 - m0)) - cost(state, m0)
         high = max(high, HALF * left / (p.M - 1.0))
     return n1 + max(high, HALF * n1)
 
@@ -298,8 +311,7 @@ def wants(state: RaceState, slot: int, p: RaceParameters) -> bool:
 
 def book(state: RaceState, p: RaceParameters) -> None:
     """Put the next pass off by as much as losers exceeded what was asked of them."""
-    if state.volume > 0.0:
-        state.volume -= math.log(max(state.excess, 1e-9)) / p.K
+    state.volume -= math.log(max(state.excess, 1e-9)) / p.K
 
 
 def judge(state: RaceState, slot: int, p: RaceParameters) -> None:
@@ -311,25 +323,28 @@ def judge(state: RaceState, slot: int, p: RaceParameters) -> None:
         return
     n0, s0 = float(state.pulls[inc]), state.sums[inc]
     n1, s1 = float(state.pulls[slot]), state.sums[slot]
-    level, span = state.level[slot], state.span[slot]
-    found = verdict(n0, s0, n1, s1, level, span, state.win[slot])
-    if found == GOES_ON or (found == LOST and state.in_flight[slot] > HALF * n1):
-        return
+    m0, m1 = s0 / n0, s1 / n1
+    won = m0 - m1 < -AHEAD
+    if won:
+        if not has_won(n0, m0, n1, m1, state.win[slot]):
+            return
+        state.incumbent = slot
+        state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
+    else:
+        e = evidence(n0, m0, n1, m1)
+        theta = asked(n1, state.level[slot], state.span[slot])
+        if e <= theta or state.in_flight[slot] > HALF * n1:
+            return
+        if kind != AGAIN:
+            recent = float(state.tried if state.tried < p.K else p.K)
+            more = theta - e if theta > 0.0 else -e
+            state.excess += (math.exp(more) - state.excess) / (recent if recent > 1.0 else 1.0)
+    state.challenger = state.incumbent
     state.duel[slot] = NO_DUEL
-    state.challenger = inc
     if kind >= FRESH:
         state.looks += n1
         state.looked += s1
-    if found == WON:
-        state.incumbent = slot
-        state.challenger = slot
-        state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
-    elif kind != AGAIN:
-        e = n1 * kl(s1 / n1, s0 / n0) * n0 / (n0 + n1)
-        theta = max(0.0, level * (1.0 - math.log(n1) / span))
-        memory = min(float(p.K), max(1.0, float(state.tried)))
-        state.excess += (math.exp(theta - e) - state.excess) / memory
-    if kind != AGAIN:
+    if kind != AGAIN and state.volume > 0.0:
         book(state, p)
 
 
@@ -375,7 +390,7 @@ def come_up(state: RaceState, target: int, kind: int, why: int, p: RaceParameter
         elif state.pulls[slot] > 0:
             begin_duel(state, slot, KNOWN, t0, why, p)
             judge(state, slot, p)
-        else:
+        elif state.volume > 0.0:
             book(state, p)
     if state.volume > 0.0 and why == PASS:
         state.volume *= math.pow(p.ratio, 1.0 / p.K)
@@ -443,9 +458,11 @@ def decide(state: RaceState, p: RaceParameters) -> int:
         m0 = sums[inc] / pulls[inc]
         if state.news > 0:
             why = NEW
-        elif is_due(cost(state, m0), t, state.gained, m0, state, p):
+        elif is_due(
+            cost(state, m0) if duels > 0 else state.looks * m0 - state.looked, t, m0, state, p
+        ):
             why = PASS
-        elif is_clocked(state, p):
+        elif p.every > 0.0 and is_clocked(state, p):
             why = CLOCKED
         else:
             break
@@ -534,17 +551,18 @@ def quiet(state: RaceState, p: RaceParameters) -> int:
             return int(max(0.0, most))
         if t < opens - 1.0:
             return int(max(0.0, math.floor(opens - t) - 1.0))
-    w = float(QUIET)
-    flying = float(state.in_flight[inc])
-    found = 0.0
-    while w < most:
-        m0 = s / (n + w + flying)
-        x = state.looks * m0 - state.looked
-        if is_due(x, t + w, state.gained + w + flying, m0, state, p):
-            break
-        found = w
-        w *= 2.0
-    return int(max(0.0, min(found, most)))
+    # Until then no arm is due: in w pulls X falls by at most w looks m0/n, and the most cost grows
+    # at most by the factor e^(a w) < 1 + 1.2 a w with a w < 1/4, as ln(G + w) <= ln G + w/G.
+    m0 = s / n
+    most_now = most_cost(t, state.gained, state.volume == 0.0, p)
+    slack = state.looks * m0 - state.looked - most_now
+    if slack <= 0.0 or state.gained <= 0.0:
+        return 0
+    a = 0.5 / state.gained + 0.5 / ((t + 1.0) * math.log(t + 1.0))
+    w = slack / (state.looks * m0 / n + 1.2 * a * most_now)
+    w = min(w, 0.25 / a, most)
+    w = math.floor(w * (1.0 - 1e-9)) - state.in_flight[inc]
+    return int(w) if w >= QUIET else 0
 
 
 def watch(state: RaceState, reward: float, p: RaceParameters) -> None:
@@ -558,13 +576,19 @@ def watch(state: RaceState, reward: float, p: RaceParameters) -> None:
     m = before / n
     if m >= 1.0:
         m = 1.0 - 0.5 / n
-    q = m * c.fall
-    state.fallen += reward * math.log(c.fall) + (1.0 - reward) * math.log((1.0 - q) / (1.0 - m))
+    rise = reward * math.log(c.fall)
+    if reward < 1.0:
+        rise += (1.0 - reward) * math.log((1.0 - m * c.fall) / (1.0 - m))
+    fallen = state.fallen + rise
+    if fallen <= 0.0:
+        state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
+        return
+    state.fallen = fallen
     state.fallen_pulls += 1.0
     state.fallen_sum += reward
-    if state.fallen <= 0.0:
-        state.fallen = state.fallen_pulls = state.fallen_sum = 0.0
-    elif state.fallen > c.alarm + c.alarm_by_time * math.log(max(2.0, float(state.clock))):
+    if fallen > c.alarm and fallen > c.alarm + c.alarm_by_time * math.log(
+        max(2.0, float(state.clock))
+    ):
         begin_again(state, p)
 
 
@@ -668,9 +692,11 @@ class Race(Policy):
             t = float(state.clock - state.origin)
             if (
                 m0 + AHEAD >= state.rival
-                and not is_due(x, t, state.gained, m0, state, p)
-                and not is_clocked(state, p)
+                and not is_due(x, t, m0, state, p)
+                and not (p.every > 0.0 and is_clocked(state, p))
             ):
+                if state.clock % SELDOM == 0:
+                    state.opens = float(state.clock + quiet(state, p))
                 return inc
         return decide(state, p)
 
@@ -691,10 +717,11 @@ class Race(Policy):
             if state.clock < state.opens:
                 return
             j = state.challenger
-            if j == inc:
+            if j != inc:
+                if state.in_flight[j] == 0:
+                    judge(state, j, p)
+            elif state.rival < 0.0:
                 judge_all(state, p)
-            elif state.in_flight[j] == 0:
-                judge(state, j, p)
             return
         if slot == state.challenger:
             # Mostly the duel goes on, as kl(m1, m0) <= (m0 - m1)^2 / (m0 (1 - m0)) shows.

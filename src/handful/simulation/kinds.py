@@ -123,6 +123,13 @@ class Records(Kind):
         values = check_settings(cell.policy, cell.policy_settings())
         return min(super().slots(cell), cell.policy.slots_for(cell.horizon, values))
 
+    def space(self, cell: Cell) -> record.RecordSpace:
+        """A record of the policy, with all the slots and entries that a run can use."""
+        values = check_settings(cell.policy, cell.policy_settings())
+        slots = self.slots(cell)
+        entries = cell.policy.entries_for(slots, cell.horizon, values)
+        return record.record_space(cell.policy, slots, entries)
+
     def kernel(self, cell: Cell, build: Build) -> Any:
         """One for each policy."""
         policy: Any = cell.policy
@@ -134,7 +141,7 @@ class Records(Kind):
         instance = cell.instance
         values = check_settings(cell.policy, cell.policy_settings())
         p = cell.policy.parameters(instance.n_arms, cell.memory, instance.endless, values)
-        mine = record.record_space(cell.policy, self.slots(cell))
+        mine = self.space(cell)
 
         def call(block: Block, batch: Batch) -> None:
             kernel(block.first, p, world, batch, mine)
@@ -321,7 +328,7 @@ class InTraffic(Records):
         p = cell.policy.parameters(instance.n_arms, cell.memory, instance.endless, values)
         longest = busy.longest_delay(cell.horizon)
         arms = instance.n_arms if busy.drift else 0
-        space = traffic.traffic_space(cell.policy, self.slots(cell), longest, arms)
+        space = traffic.traffic_space(self.space(cell), longest, arms)
 
         def call(block: Block, batch: Batch) -> None:
             kernel(block.first, p, world, flow, batch, space)

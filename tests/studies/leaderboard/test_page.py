@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import beta
 
+from handful.cli import leaderboard
 from handful.cli.app import app
 from handful.core.shuffle import Shuffle
 from handful.policies import POLICIES
@@ -21,9 +22,11 @@ from handful.policies.given import seed_word
 from handful.simulation import Cell, Result, run_cell
 from handful.simulation.seeds import policy_seed
 from handful.studies import pages, store
-from handful.studies.leaderboard import arenas, drift, figures, page, scores
+from handful.studies.leaderboard import arenas, figures, page, scores
 from handful.studies.leaderboard.arenas import ARENAS, BEST_LAST, Arena, Entry, entries, planned
+from handful.studies.leaderboard.conditions import DRIFT, SHEETS, TRAFFIC, Sheet, winners
 from handful.studies.leaderboard.scores import Board, Score, place_of_best
+from handful.studies.results import Results
 from tests.browser import missing_pictures, opened, sticking_out
 
 
@@ -116,24 +119,6 @@ def test_the_best_arm_is_last_where_its_order_says_so() -> None:
     assert place_of_best(cell, 3, 5) == order.index(0) / 100
 
 
-def test_means_change_half_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(drift, "PULLS", 2000)
-    monkeypatch.setattr(drift, "CHANGE", 1000)
-    monkeypatch.setattr(drift, "EVERY", 100)
-    ran: list[str] = []
-    made = drift.simulate(tmp_path, 0, 2, ran.append)
-    assert len(ran) == len(drift.SCENARIOS) * len(drift.CONTESTANTS)
-    again = drift.simulate(tmp_path, 0, 2, ran.append)
-    assert len(ran) == len(drift.SCENARIOS) * len(drift.CONTESTANTS)  # cached
-    for scenario, curves in made.regret.items():
-        for name, curve in curves.items():
-            assert curve.shape == (2, 20)
-            assert (np.diff(curve) >= 0).all()
-            assert (again.regret[scenario][name] == curve).all()
-    # An arm that has 0.2 where 0.6 is to be had costs 0.4 a pull; until then, next to nothing.
-    assert made.after("falls", "Race, M = 2") > 0.05
-
-
 def test_the_command_runs_caches_and_prints(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -144,9 +129,9 @@ def test_the_command_runs_caches_and_prints(
         monkeypatch.setattr(page, name, some)
     last = Arena("best arm last", "linear:10", "the unlucky", 200)
     monkeypatch.setattr(arenas, "BEST_LAST", last)
-    monkeypatch.setattr(drift, "PULLS", 400)
-    monkeypatch.setattr(drift, "CHANGE", 200)
-    monkeypatch.setattr(drift, "EVERY", 100)
+    sheets = (small_sheet(TRAFFIC), small_sheet(DRIFT))
+    for module in (page, leaderboard):
+        monkeypatch.setattr(module, "SHEETS", sheets)
     ran = []
 
     def in_python(cell: Cell, **given: Any) -> Result:
@@ -157,13 +142,19 @@ def test_the_command_runs_caches_and_prints(
     words = ["leaderboard", "--runs", "40", "--out", str(tmp_path)]
     ran_once = CliRunner().invoke(app, words)
     assert ran_once.exit_code == 0, ran_once.output
-    assert len(ran) == len(set(ran)) == len(list(arenas.cells(1, 0)))
+    in_sheets = [cell for sheet in sheets for cell in sheet.cells(1, 0)]
+    assert len(ran) == len(set(ran)) == len(list(arenas.cells(1, 0))) + len(in_sheets)
     text = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
     assert "too few runs to say" in text
     again = CliRunner().invoke(app, [*words, "--json"])
     assert len(ran) == len(set(ran))  # cached
     data = json.loads(again.stdout)
-    assert data == json.loads((tmp_path / "leaderboard.json").read_text(encoding="utf-8"))
+    saved = json.loads((tmp_path / "leaderboard.json").read_text(encoding="utf-8"))
+    assert data[: len(saved)] == saved
+    assert len(data) == len(saved) + len(in_sheets)
+    assert {d["drift"] for d in data[len(saved) :]} == {None, "falls"}
+    for sheet in sheets:
+        assert (tmp_path / sheet.file).exists()
     race = {d["arena"]: d for d in data if d["policy"] == "race" and d["memory"] == "2"}
     assert race["ten"]["runs"] == 40
     assert race["ten"]["mean"] < race["ten"]["p99"]
@@ -188,21 +179,81 @@ def small_board() -> Board:
     return Board(scores)
 
 
-@pytest.fixture(scope="module")
-def drifts() -> drift.Drifts:
-    """Made up: a straight line for each contestant."""
-    curves = np.cumsum(np.ones((2, drift.PULLS // drift.EVERY)), axis=1)
-    labels = [drift.label(*who) for who in drift.CONTESTANTS]
-    return drift.Drifts({s.name: dict.fromkeys(labels, curves) for s in drift.SCENARIOS}, 2)
+def small_sheet(sheet: Sheet) -> Sheet:
+    """The first two arenas of a sheet with a short horizon, and few of its policies."""
+    few = tuple(replace(arena, horizon=300) for arena in sheet.arenas[:2])
+    return replace(sheet, arenas=few, entries=tuple(dict.fromkeys(sheet.shown)))
+
+
+def results_of(sheet: Sheet) -> Results:
+    return Results((cell, run_cell(cell, engine="python")) for cell in sheet.cells(50, 0))
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+def test_every_cell_of_a_sheet_can_be_planned_and_is_there_once(sheet: Sheet) -> None:
+    cells = list(sheet.cells(1000, 0))
+    assert len({cell.id for cell in cells}) == len(cells)
+    assert {cell.runs for cell in cells if cell.policy.name == "race"} == {200}
+    assert len({arena.name for arena in sheet.arenas}) == len(sheet.arenas)
+    assert set(sheet.shown) <= set(sheet.entries)
+    for arena in sheet.arenas:
+        (traffic,) = {cell.traffic for cell in cells if cell.world == planned_world(arena)}
+        assert (traffic is None) is (arena.delay is None and arena.drift is None)
+
+
+def planned_world(arena: Arena) -> str:
+    return planned(arena, Entry("race", 2, arenas.RACE)).world
+
+
+def test_who_wins_is_found() -> None:
+    sheet = small_sheet(TRAFFIC)
+    first = sheet.arenas[0]
+    means = {"race": 50.0, "ts-m": 40.0, "thompson": 30.0}
+    scores = [
+        Score(np.full(5, means.get(entry.policy, 100.0)) + (entry.memory or 0), first, entry)
+        for entry in sheet.taking_part(first)
+    ]
+    (winner,) = winners(Board(scores))
+    assert winner.best.entry.policy == "thompson"
+    assert winner.bounded.entry.policy == "ts-m"
+    assert (winner.race.entry.policy, winner.race.entry.memory) == ("race", 2)
+    assert winner.ratio == pytest.approx(52.0 / 30.0)
+    assert not winner.is_race
+    (winner,) = winners(Board([s for s in scores if s.entry.family == arenas.RACE]))
+    assert winner.is_race
+    assert winner.ratio == 1.0
+
+
+@pytest.mark.xdist_group("report")
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+def test_the_page_of_a_sheet(sheet: Sheet, tmp_path: Path) -> None:
+    small = small_sheet(sheet)
+    results = results_of(small)
+    written = page.write_sheet(small, results, tmp_path, 0)
+    assert [path.name for path in written] == [sheet.file, sheet.file.replace("html", "png")]
+    text = written[0].read_text(encoding="utf-8")
+    for score in small.board(results):
+        assert f"{score.mean:,.0f}" in text
+    for winner in winners(small.board(results)):
+        assert f"{escape(winner.best.entry.label)}: {winner.best.mean:,.0f}" in text
+        assert f"{winner.ratio:,.2f}</td>" in text
+    assert "http" not in text.replace("http://www.w3.org", "")
+    for width in (390, 1280):
+        with opened(width) as (tab, seen):
+            tab.goto(written[0].as_uri())
+            assert missing_pictures(tab) == 0
+            assert tab.evaluate("document.images.length") == 1
+            assert sticking_out(tab) == []
+            assert seen.errors == []
 
 
 def test_the_page_says_what_the_scores_say(
-    small_board: Board, drifts: drift.Drifts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scores, "ENOUGH", 20)
     index = tmp_path / pages.REPORT
     index.write_text(f"<nav>{pages.PLACE_OF_LINK}</nav>", encoding="utf-8")
-    written = page.write(small_board, drifts, tmp_path, 0)
+    written = page.write(small_board, tmp_path, 0)
     text = written[0].read_text(encoding="utf-8")
     for score in small_board:
         assert f"{score.mean:,.0f}" in text
@@ -210,14 +261,14 @@ def test_the_page_says_what_the_scores_say(
         assert f"{score.p99:,.0f}</small>" in text
         assert math.isfinite(score.half)
     monkeypatch.setattr(scores, "ENOUGH", 21)
-    fewer = page.write(small_board, drifts, tmp_path, 0)[0].read_text(encoding="utf-8")
+    fewer = page.write(small_board, tmp_path, 0)[0].read_text(encoding="utf-8")
     assert "</small>" not in fewer
     for duel in small_board.duels():
         assert f"{duel.ratio:,.2f}" in text
     assert "held out" not in text
     finite = tuple(a for a in arenas.FINITE if a in small_board.arenas())
     monkeypatch.setattr(arenas, "HELD_OUT", finite)
-    starred = page.write(small_board, drifts, tmp_path, 0)[0].read_text(encoding="utf-8")
+    starred = page.write(small_board, tmp_path, 0)[0].read_text(encoding="utf-8")
     for duel in small_board.duels():
         if duel.race.arena in finite:
             assert f"{duel.ratio:,.2f} times the regret" in starred
@@ -244,15 +295,13 @@ def test_the_page_says_what_the_scores_say(
 
 @pytest.mark.xdist_group("report")
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_in_a_browser(
-    small_board: Board, drifts: drift.Drifts, tmp_path: Path, width: int
-) -> None:
-    written = page.write(small_board, drifts, tmp_path, 0)
+def test_the_page_in_a_browser(small_board: Board, tmp_path: Path, width: int) -> None:
+    written = page.write(small_board, tmp_path, 0)
     with opened(width) as (tab, seen):
         tab.goto(written[0].as_uri())
         tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         assert missing_pictures(tab) == 0
-        assert tab.evaluate("document.images.length") == 4
+        assert tab.evaluate("document.images.length") == 3
         assert sticking_out(tab) == []
         assert seen.errors == []
 

@@ -60,7 +60,7 @@ _OWN = "own"
 _counter = count()
 _frozen: dict[FunctionType, str | None] = {}
 """The identities of a user's functions when kernels first could call them."""
-_used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, state.grow}
+_used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, state.grow, state.extend}
 """Plain functions that kernels can call. The first ones mean something else there, see below."""
 _CHECKED = {state.admit}
 """Functions of ours that policies give a slot to: seldom called, so that checks cost nothing."""
@@ -90,6 +90,14 @@ def _grow(state: Any, slots: Any) -> Any:
             raise MemoryFullError("the arm memory is full")
 
     return grown
+
+
+@overload(state.extend, jit_options={"no_cfunc_wrapper": True})
+def _extend(state: Any, entries: Any) -> Any:
+    def extended(state: Any, entries: Any) -> None:
+        state.entries = entries
+
+    return extended
 
 
 def _options(function: Any, tabulated: bool) -> dict[str, Any]:

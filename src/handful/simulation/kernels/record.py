@@ -28,7 +28,7 @@ from handful.simulation.kernels.arrays import Ints, Words
 from handful.simulation.kernels.block import Memory, empty_memory, entry
 from handful.simulation.kernels.exact import plus, plus_all, times
 from handful.simulation.kernels.jit import family, kernel, named, use
-from handful.simulation.kernels.state import Scalars, Slots, bind, empty_record
+from handful.simulation.kernels.state import History, Scalars, Slots, bind, empty_record
 from handful.simulation.kernels.world import Batch, Build, World, as_int, reward_of
 
 use(binomial.binomial)
@@ -46,6 +46,7 @@ class RecordSpace(NamedTuple):
 
     scalars: Scalars
     slots: Slots
+    history: History
     truth: Memory
     """What is true of the arm in each slot."""
     stays: Ints
@@ -60,6 +61,7 @@ class RecordSpace(NamedTuple):
         """Return the space as it is before a run."""
         self.scalars[:] = np.zeros((), dtype=self.scalars.dtype)
         self.slots[:] = np.zeros((), dtype=self.slots.dtype)
+        self.history[:] = np.zeros((), dtype=self.history.dtype)
         self.truth.n[:] = 0
         self.truth.gaps[:] = 0.0
         self.stays[:] = 0
@@ -67,13 +69,15 @@ class RecordSpace(NamedTuple):
         return self
 
 
-def record_space(policy: type[Policy], slots: int) -> RecordSpace:
-    """Return the space for runs of a policy that uses at most so many slots."""
+def record_space(policy: type[Policy], slots: int, entries: int = 0) -> RecordSpace:
+    """Return the space for runs of a policy with at most so many slots and entries of history."""
     words = np.zeros((2, 2), dtype=np.uint64)
     counters = np.zeros(slots + 2, dtype=np.int64)
-    scalars, columns = empty_record(policy.State, slots)
-    truth = empty_memory(slots)
-    return RecordSpace(scalars, columns, truth, counters[2:], words[0], words[1], counters[:2])
+    scalars, columns, history = empty_record(policy.State, slots, entries)
+    return RecordSpace(
+        scalars, columns, history, empty_memory(slots), counters[2:], words[0], words[1],
+        counters[:2],
+    )  # fmt: skip
 
 
 def restless(state: Any, slot: int, p: Any) -> tuple[int, int]:
@@ -114,9 +118,9 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
 
     def run(r: int, p: Any, world: World, batch: Batch, space: RecordSpace) -> None:
         T = batch.grid[-1]
-        scalars, slots, truth, stays, generator, scratch, failed = space
+        scalars, slots, history, truth, stays, generator, scratch, failed = space
         mus, centres, gaps, n = truth.mus, truth.centres, truth.gaps, truth.n
-        now = bind(scalars, slots)
+        now = bind(scalars, slots, history)
         generator[0] = batch.rewards[r, 0]
         generator[1] = batch.rewards[r, 1]
         now.key = batch.order[r]

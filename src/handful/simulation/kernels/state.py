@@ -1,9 +1,9 @@
 """Records in kernels: `bind` makes an object with the attributes of `handful.core.state.State`.
 
 A policy's functions say `state.incumbent = j` and `state.pulls[j] += 1`. Online `state` is a plain
-object. Here it is bound to a record of a structured array (the scalars) and a structured array of
-slots, so that Numba compiles the very same functions. A kernel compiled for one memory size serves
-all others: the types of the two arrays do not depend on it.
+object. Here it is bound to a record of a structured array (the scalars), a structured array of
+slots and one of the entries of its history, so that Numba compiles the very same functions. A
+kernel compiled for one memory size serves all others: the types of the arrays do not depend on it.
 """
 
 from __future__ import annotations
@@ -23,24 +23,34 @@ from handful.core.state import State, columns, fields
 
 Scalars = NDArray[np.void]
 Slots = NDArray[np.void]
+History = NDArray[np.void]
+NO_HISTORY = [("no_history", "i1")]
+"""The type of an entry where the record has no history: an array must have some type."""
 
 
-def empty_record(cls: type[State], slots: int) -> tuple[Scalars, Slots]:
-    """Return zeroed scalars, an array of one record, and so many slots."""
+def empty_record(cls: type[State], slots: int, entries: int) -> tuple[Scalars, Slots, History]:
+    """Return zeroed scalars, an array of one record, so many slots, and entries of history."""
     known = fields(cls)
-    scalars = columns(cls, [name for name, kind in known.items() if not kind.per_slot])
     per_slot = columns(cls, [name for name, kind in known.items() if kind.per_slot])
-    return np.zeros(1, dtype=np.dtype(scalars)), np.zeros(slots, dtype=np.dtype(per_slot))
+    history = columns(cls, [name for name, kind in known.items() if kind.of_history])
+    listed = {name for name, *_ in (*per_slot, *history)}
+    scalars = columns(cls, [name for name in known if name not in listed])
+    return (
+        np.zeros(1, dtype=np.dtype(scalars)),
+        np.zeros(slots, dtype=np.dtype(per_slot)),
+        np.zeros(entries, dtype=np.dtype(history or NO_HISTORY)),
+    )
 
 
 class Bound:
     """What `bind` returns in Python: attributes that read and write the arrays."""
 
-    __slots__ = ("_scalars", "_slots")
+    __slots__ = ("_history", "_scalars", "_slots")
 
-    def __init__(self, scalars: Scalars, slots: Slots) -> None:
+    def __init__(self, scalars: Scalars, slots: Slots, history: History) -> None:
         object.__setattr__(self, "_scalars", scalars)
         object.__setattr__(self, "_slots", slots)
+        object.__setattr__(self, "_history", history)
 
     @property
     def capacity(self) -> int:
@@ -48,8 +58,9 @@ class Bound:
         return len(self._slots)
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._slots.dtype.names:
-            return self._slots[name]
+        for array in (self._slots, self._history):
+            if name in array.dtype.names:
+                return array[name]
         value = self._scalars[0][name]
         return value if isinstance(value, np.ndarray) else value.item()
 
@@ -57,24 +68,33 @@ class Bound:
         self._scalars[name] = value
 
 
-def bind(scalars: Scalars, slots: Slots) -> Any:
-    """Return the record of these two arrays as an object with its fields as attributes."""
-    return Bound(scalars, slots)
+def bind(scalars: Scalars, slots: Slots, history: History) -> Any:
+    """Return the record of these arrays as an object with its fields as attributes."""
+    return Bound(scalars, slots, history)
 
 
 class BoundType(types.Type):
     """What `bind` returns in a kernel."""
 
-    def __init__(self, record: Any, slots: Any) -> None:
+    def __init__(self, record: Any, slots: Any, history: Any) -> None:
         self.record = record
         self.slots = slots
-        super().__init__(name=f"Bound({record}, {slots})")
+        self.history = history
+        super().__init__(name=f"Bound({record}, {slots}, {history})")
+
+    def array_of(self, name: str) -> tuple[str, Any]:
+        """Return the name and the type of the array that has a field; ("", None): a scalar."""
+        for array in ("slots", "history"):
+            if name in getattr(self, array).dtype.fields:
+                return array, getattr(self, array)
+        return "", None
 
 
 @register_model(BoundType)
 class _BoundModel(models.StructModel):
     def __init__(self, manager: Any, bound: BoundType) -> None:
-        super().__init__(manager, bound, [("scalars", types.voidptr), ("slots", bound.slots)])
+        arrays = [("slots", bound.slots), ("history", bound.history)]
+        super().__init__(manager, bound, [("scalars", types.voidptr), *arrays])
 
 
 @infer_getattr
@@ -82,9 +102,10 @@ class _BoundAttributes(AttributeTemplate):
     key = BoundType
 
     def generic_resolve(self, bound: BoundType, name: str) -> Any:
-        if name in bound.slots.dtype.fields:
+        array, kind = bound.array_of(name)
+        if array:
             # Seen as an array of records, a field is an array with steps of a record's size.
-            return self.context.resolve_getattr(bound.slots, name)
+            return self.context.resolve_getattr(kind, name)
         return bound.record.typeof(name) if name in bound.record.fields else None
 
 
@@ -95,9 +116,11 @@ def _scalars(context: Any, builder: Any, bound: BoundType, value: Any) -> Any:
 
 @lower_getattr_generic(BoundType)
 def _read(context: Any, builder: Any, bound: BoundType, value: Any, name: str) -> Any:
-    if name in bound.slots.dtype.fields:
-        slots = cgutils.create_struct_proxy(bound)(context, builder, value=value).slots
-        return context.get_getattr(bound.slots, name)(context, builder, bound.slots, slots, name)
+    array, kind = bound.array_of(name)
+    if array:
+        opened = cgutils.create_struct_proxy(bound)(context, builder, value=value)
+        rows = getattr(opened, array)
+        return context.get_getattr(kind, name)(context, builder, kind, rows, name)
     record = _scalars(context, builder, bound, value)
     return context.get_getattr(bound.record, name)(context, builder, bound.record, record, name)
 
@@ -110,22 +133,24 @@ def _write(context: Any, builder: Any, call: Any, arguments: Any, name: str) -> 
 
 
 @intrinsic
-def _bind(context: Any, scalars: Any, slots: Any) -> Any:
+def _bind(context: Any, scalars: Any, slots: Any, history: Any) -> Any:
     def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
         array = context.make_array(scalars)(context, builder, arguments[0])
         opened = cgutils.create_struct_proxy(call.return_type)(context, builder)
         opened.scalars = builder.bitcast(array.data, ir.IntType(8).as_pointer())
         opened.slots = arguments[1]
+        opened.history = arguments[2]
         if context.enable_nrt:
             context.nrt.incref(builder, slots, arguments[1])
+            context.nrt.incref(builder, history, arguments[2])
         return opened._getvalue()
 
-    return BoundType(scalars.dtype, slots)(scalars, slots), emit
+    return BoundType(scalars.dtype, slots, history)(scalars, slots, history), emit
 
 
 @overload(bind, jit_options={"no_cfunc_wrapper": True})
-def _bind_in_a_kernel(scalars: Any, slots: Any) -> Any:
-    def bound(scalars: Any, slots: Any) -> Any:
-        return _bind(scalars, slots)
+def _bind_in_a_kernel(scalars: Any, slots: Any, history: Any) -> Any:
+    def bound(scalars: Any, slots: Any, history: Any) -> Any:
+        return _bind(scalars, slots, history)
 
     return bound

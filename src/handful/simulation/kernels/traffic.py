@@ -32,7 +32,6 @@ from handful.simulation.kernels.record import (
     WRONG_ARM,
     WRONG_SLOT,
     RecordSpace,
-    record_space,
 )
 from handful.simulation.kernels.state import bind
 from handful.simulation.kernels.world import Batch, Build, World, arm_facts, reward_of
@@ -84,12 +83,12 @@ class TrafficSpace(NamedTuple):
     """The generator of drifting means."""
 
 
-def traffic_space(policy: type[Policy], slots: int, longest: int, arms: int) -> TrafficSpace:
-    """Return the space for runs with so many slots, delays up to `longest`, and drifting means."""
+def traffic_space(record: RecordSpace, longest: int, arms: int) -> TrafficSpace:
+    """Return the space for runs of a record, delays up to `longest`, and drifting means."""
     places = np.zeros((4, longest + 1), dtype=np.int32)
     words = np.zeros((2, 2), dtype=np.uint64)
     return TrafficSpace(
-        record_space(policy, slots),
+        record,
         Waiting(places[0], np.zeros(longest + 1), places[1], places[2], places[3]),
         np.zeros(arms),
         words[0],
@@ -133,9 +132,9 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
     ) -> None:
         T = batch.grid[-1]
         record, waiting, means, delays, drifts = space
-        scalars, slots, truth, stays, generator, scratch, failed = record
+        scalars, slots, history, truth, stays, generator, scratch, failed = record
         mus, centres, gaps, n = truth.mus, truth.centres, truth.gaps, truth.n
-        now = bind(scalars, slots)
+        now = bind(scalars, slots, history)
         generator[0] = batch.rewards[r, 0]
         generator[1] = batch.rewards[r, 1]
         delays[0] = batch.delays[r, 0]

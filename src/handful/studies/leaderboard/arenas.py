@@ -29,6 +29,8 @@ VERY_MANY = 1000
 """With more arms, there is none."""
 FEWER, FEW, FEWEST = 10, 20, 40
 """One in so many runs beyond the paper's instances, the slower the fewer: see `planned`."""
+STEPWISE = (5, 10, 40)
+"""The same for Race, other bounded policies and the rest where pulls are simulated one by one."""
 AT_LEAST = 5
 """Runs of any cell, if so many are asked for: fewer have no interval to speak of."""
 
@@ -66,6 +68,12 @@ class Arena:
     a: float = 1.0
     b: float = 1.0
     """Of endless arms: one is within x of the best with probability a x^b, for small x."""
+    delay: str | None = None
+    lost: float | None = None
+    drift: str | None = None
+    """How rewards come and means change, as `cell` takes them."""
+    stepwise: bool = False
+    """Of the pages of traffic and drift, which are simulated pull by pull: fewer runs."""
 
     @property
     def held_out(self) -> bool:
@@ -105,6 +113,11 @@ class Entry:
         return f"{self.cls.title} ({given})" if given and "{" not in self.policy else self.cls.title
 
     @property
+    def label(self) -> str:
+        """The title and the memory, if it is given."""
+        return self.title if self.memory is None else f"{self.title}, M = {self.memory}"
+
+    @property
     def cls(self) -> type[Policy]:
         """The policy's class."""
         return parse_policy(self.policy.format(a=1, b=1))[0]
@@ -130,12 +143,14 @@ def _listed(means: Iterable[float]) -> str:
     return ",".join(f"{mean:.6g}" for mean in means)
 
 
-def _evenly(first: float, last: float, arms: int) -> str:
+def evenly(first: float, last: float, arms: int) -> str:
+    """Return the instance of so many arms with means from the first to the last."""
     step = (last - first) / (arms - 1)
     return "bernoulli:" + _listed(first + step * i for i in range(arms))
 
 
-def _repeated(*blocks: tuple[int, float]) -> str:
+def repeated(*blocks: tuple[int, float]) -> str:
+    """Return the instance with so many arms of each mean."""
     return "bernoulli:" + ",".join(str(mean) for arms, mean in blocks for _ in range(arms))
 
 
@@ -156,19 +171,19 @@ ENDLESS = (
     Arena("I4", "I4", "endless, uniform, best 0.6", a=1.67),
 )
 HARDER = (
-    Arena("gap 0.05", _repeated((1, 0.55), (19, 0.5)), "0.55 among 19 of 0.5"),
-    Arena("gap 0.01", _repeated((1, 0.51), (19, 0.5)), "0.51 among 19 of 0.5"),
-    Arena("below 0.1", _evenly(0.1, 0.001, 50), "50 arms from 0.1 to 0.001"),
-    Arena("near-best", _repeated((30, 0.9), (30, 0.89), (40, 0.5)),
+    Arena("gap 0.05", repeated((1, 0.55), (19, 0.5)), "0.55 among 19 of 0.5"),
+    Arena("gap 0.01", repeated((1, 0.51), (19, 0.5)), "0.51 among 19 of 0.5"),
+    Arena("below 0.1", evenly(0.1, 0.001, 50), "50 arms from 0.1 to 0.001"),
+    Arena("near-best", repeated((30, 0.9), (30, 0.89), (40, 0.5)),
           "30 of 0.9, 30 of 0.89, 40 of 0.5"),
-    Arena("0.3 to 0.7", _evenly(0.7, 0.3, 100), "100 arms from 0.7 to 0.3"),
-    Arena("trap", _repeated((1, 0.6), (49, 0.5), (50, 0.1)),
+    Arena("0.3 to 0.7", evenly(0.7, 0.3, 100), "100 arms from 0.7 to 0.3"),
+    Arena("trap", repeated((1, 0.6), (49, 0.5), (50, 0.1)),
           "0.6 among 49 of 0.5 and 50 of 0.1: hard for policies that stop early"),
-    Arena("two levels", _repeated((1, 0.35), (9, 0.33), (90, 0.2)),
+    Arena("two levels", repeated((1, 0.35), (9, 0.33), (90, 0.2)),
           "0.35 among 9 of 0.33 and 90 of 0.2: the closest are few"),
-    Arena("needle", _repeated((1, 0.9), (999, 0.1)),
+    Arena("needle", repeated((1, 0.9), (999, 0.1)),
           "0.9 among 999 of 0.1: hard for policies that pull every arm often"),
-    Arena("one of 300", _repeated((1, 0.5), (299, 0.3)), "0.5 among 299 of 0.3"),
+    Arena("one of 300", repeated((1, 0.5), (299, 0.3)), "0.5 among 299 of 0.3"),
 )  # fmt: skip
 HELD_OUT = (
     Arena("two best", "bernoulli:0.7,0.7," + _listed(0.65 - 0.45 * i / 47 for i in range(48)),
@@ -176,7 +191,7 @@ HELD_OUT = (
     Arena("seven arms", "bernoulli:0.3,0.28,0.25,0.2,0.15,0.1,0.05", "0.3, 0.28, 0.25, ..., 0.05"),
     Arena("click rates", "bernoulli:" + _listed(0.06 * 0.99**i for i in range(300)),
           "300 arms, from 0.06 on each 1% below the last"),
-    Arena("groups", _repeated((5, 0.8), (45, 0.7), (450, 0.4)), "5 of 0.8, 45 of 0.7, 450 of 0.4"),
+    Arena("groups", repeated((5, 0.8), (45, 0.7), (450, 0.4)), "5 of 0.8, 45 of 0.7, 450 of 0.4"),
     Arena("many good", "beta:2:1:0.5", "endless, Beta(2, 1), best 0.5", a=4.0),
     Arena("rare good", "beta:1:3:0.8", "endless, Beta(1, 3), best 0.8", a=1.95, b=3.0),
 )  # fmt: skip
@@ -249,11 +264,16 @@ def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
     """
     policy = entry.policy.format(a=arena.a, b=arena.b)
     runs = max(min(runs, AT_LEAST), runs // _share(arena, entry))
-    return cell(policy, arena.instance, entry.memory, arena.horizon, runs, seed)
+    return cell(
+        policy, arena.instance, entry.memory, arena.horizon, runs, seed,
+        delay=arena.delay, lost=arena.lost, drift=arena.drift,
+    )  # fmt: skip
 
 
 def _share(arena: Arena, entry: Entry) -> int:
-    ours, longer = entry.policy == OURS, arena.horizon > 10**6
+    ours, longer = entry.family == RACE, arena.horizon > 10**6
+    if arena.stepwise:
+        return STEPWISE[0] if ours else STEPWISE[2 if entry.family == UNBOUNDED else 1]
     if arena in (*FINITE, *ENDLESS):
         return 1
     if ours:

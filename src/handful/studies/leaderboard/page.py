@@ -1,7 +1,7 @@
-"""The leaderboard's page: figures, comparisons and all scores in tables.
+"""The leaderboard's pages: figures, comparisons and all scores in tables.
 
-`leaderboard.html` holds its pictures and opens without a network. The words are in `templates/`,
-the numbers come from results.
+`leaderboard.html` and the pages of `conditions.py` hold their pictures and open without a network.
+The words are in `templates/`, the numbers come from results.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from handful import __version__
 from handful.plots.style import save
-from handful.studies.leaderboard import arenas, drift, figures
+from handful.studies.leaderboard import arenas, conditions, figures
 from handful.studies.leaderboard.arenas import (
     ENDLESS,
     FAMILIES,
@@ -29,24 +29,28 @@ from handful.studies.leaderboard.arenas import (
     Arena,
     Entry,
 )
-from handful.studies.leaderboard.scores import BLOWS_UP, ENOUGH, Board, Duel, Score
+from handful.studies.leaderboard.conditions import SHEETS, Sheet
+from handful.studies.leaderboard.scores import BLOWS_UP, ENOUGH, LOSES, Board, Duel, Score
 from handful.studies.pages import LEADERBOARD, embedded, link_leaderboard
+from handful.studies.results import Results
 from handful.studies.typeset import environment
 
 DATA = "leaderboard.json"
 
 
-def write(board: Board, drifts: drift.Drifts, folder: Path, seed: int) -> list[Path]:
+SHEET = "leaderboard-sheet.html"
+
+
+def write(board: Board, folder: Path, seed: int) -> list[Path]:
     """Write the page, its figures as pictures and its numbers as JSON; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     made = {
         "leaderboard-relative": figures.relative(board),
         "leaderboard-endless": figures.endless(board),
         "leaderboard-memory": figures.by_memory(board),
-        "leaderboard-drift": drift.draw(drifts),
     }
     page = folder / LEADERBOARD
-    shown = {**_contents(board, seed), "drift": drifts, "scenarios": drift.SCENARIOS}
+    shown = _contents(board, seed)
     shown["pictures"] = {name: embedded(drawn) for name, drawn in made.items()}
     text = environment(LEADERBOARD).get_template(LEADERBOARD).render(shown)
     page.write_text(text, encoding="utf-8")
@@ -59,6 +63,35 @@ def write(board: Board, drifts: drift.Drifts, folder: Path, seed: int) -> list[P
         written.append(path)
     link_leaderboard(folder)
     return written
+
+
+def write_sheet(sheet: Sheet, results: Results, folder: Path, seed: int) -> list[Path]:
+    """Write the page of a sheet and its figure as a picture; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    board = sheet.board(results)
+    won = conditions.winners(board)
+    drawn = conditions.draw(sheet, results)
+    shown = {
+        "version": __version__,
+        "seed": seed,
+        "sheet": sheet,
+        "sheets": SHEETS,
+        "arenas": board.arenas(),
+        "rows": _rows(board, board.arenas()),
+        "families": FAMILIES,
+        "winners": won,
+        "race_is_best_bounded": sum(winner.bounded is winner.race for winner in won),
+        "lowest": [winner.best for winner in won],
+        "loses": LOSES,
+        "runs": max(len(score.per_run) for score in board),
+        "picture": embedded(drawn),
+    }
+    page = folder / sheet.file
+    text = environment(SHEET).get_template(SHEET).render(shown)
+    page.write_text(text, encoding="utf-8")
+    picture = page.with_suffix(".png")
+    save(drawn, str(picture))
+    return [page, picture]
 
 
 def _contents(board: Board, seed: int) -> dict[str, Any]:
@@ -76,6 +109,7 @@ def _contents(board: Board, seed: int) -> dict[str, Any]:
         "ratios": {memory: _ratio(duels, memory) for memory in MEMORIES},
         "held_out_ratios": {memory: _ratio(held_out, memory) for memory in MEMORIES if held_out},
         "sections": [(title, group, _rows(board, group)) for title, group in _sections(board)],
+        "sheets": SHEETS,
         "families": FAMILIES,
         "left_out": LEFT_OUT,
         "blows_up": BLOWS_UP,

@@ -1,0 +1,62 @@
+"""What references that remember every arm, and are no allocation rule, have in common.
+
+All arms are in memory from the start, in the shuffled order: ties go to the first slot. Arms that
+are added get slots at once; those that are removed lose theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handful.core.change import vacate
+from handful.core.shuffle import arm_at
+from handful.core.state import State, admit, fields
+from handful.errors import StateError
+from handful.policies.base import Policy
+
+
+def admit_fresh(state: State, arm: int) -> None:
+    """Give an arm the first free slot, with the policy's own fields of the slot set to 0."""
+    slot = state.held
+    admit(state, slot, arm)
+    for name, kind in fields(type(state)).items():
+        if kind.per_slot and name not in fields(State):
+            getattr(state, name)[slot] = 0.0 if kind.code == "d" else 0
+
+
+class EveryArm(Policy):
+    """A reference with statistics of every arm of a finite set."""
+
+    unbounded = True
+
+    @staticmethod
+    def start(state: Any, p: Any) -> None:
+        """Put every arm in memory."""
+        for place in range(p.K):
+            admit(state, place, arm_at(place, p.K, state.key))
+
+    @staticmethod
+    def withdraw(state: Any, slot: int, p: Any) -> bool:
+        """Let the arm leave; the others keep their statistics."""
+        vacate(state, slot)
+        return bool(state.held > 0)
+
+    @staticmethod
+    def resized(state: Any, before: int, p: Any) -> bool:
+        """Put the new arms in memory; the others keep their statistics."""
+        held = set(state.arm[: state.held])
+        for arm in range(p.K):
+            if arm not in held:
+                admit_fresh(state, arm)
+        return True
+
+    @staticmethod
+    def check(state: Any, p: Any) -> None:
+        """Refuse a memory that does not hold every arm."""
+        if state.held != p.K:
+            raise StateError(f"the saved memory holds {state.held} of {p.K} arms")
+
+    @staticmethod
+    def place(state: Any, p: Any) -> str:
+        """Return that every arm is in memory."""
+        return "all arms in memory"
