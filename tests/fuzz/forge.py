@@ -20,8 +20,8 @@ from handful import HandfulError, Policy
 from handful.core.state import fields
 from handful.errors import StateError
 from handful.testing import Make
+from handful.testing.driving import reward_from
 from handful.testing.make import mean_of
-from handful.testing.policies import reward_from
 
 NAMES = sorted(handful.POLICIES)
 STEPS = 200

@@ -19,7 +19,7 @@ from handful.core.envelope import VERSION
 from handful.core.state import fields
 from handful.errors import SettingError
 from handful.testing import Make
-from handful.testing.policies import reward_from
+from handful.testing.driving import reward_from
 
 FOLDER = Path(__file__).parent
 DECISIONS = 137

@@ -152,6 +152,32 @@ def test_an_error_in_the_function_changes_nothing() -> None:
     assert policy.decide().arm in COLOURS  # the lock was released
 
 
+@pytest.mark.parametrize(
+    "change", ["decide", "select", "reset", "add_arms", "remove_arms", "reward"]
+)
+def test_a_function_that_changes_the_policy_is_refused_and_undone(change: str) -> None:
+    policy = ucb_m()
+    ticket = policy.decide().ticket
+    given: dict[str, list[Any]] = {
+        "add_arms": [["x"]], "remove_arms": [["red"]], "reward": [ticket, 1.0],
+    }  # fmt: skip
+
+    def allowed(arm: str) -> bool:
+        getattr(policy, change)(*given.get(change, []))
+        return True
+
+    with untouched(policy), refused(SettingError, ValueError, "changed the policy"):
+        policy.decide(allowed=allowed)
+    assert policy.arms == COLOURS
+    assert policy.reward(ticket, 1.0) is Receipt.CREDITED
+
+
+def test_a_function_may_look_at_the_policy() -> None:
+    policy = ucb_m()
+    decision = policy.decide(allowed=lambda arm: arm in policy.arms_in_memory)
+    assert decision.arm in policy.arms_in_memory
+
+
 def test_labels_of_any_collection() -> None:
     for allowed in (["red"], ("red",), {"red"}, frozenset({"red"}), {"red": 1}, iter(["red"])):
         assert ucb_m().decide(allowed=allowed).arm == "red"

@@ -151,6 +151,54 @@ class Shouting(Greedy):
         super().update(super().select(), reward)
 
 
+class Contrary(Greedy):
+    def reward(self, ticket: int, reward: float) -> Receipt:
+        return super().reward(ticket, 1.0 - reward)
+
+
+class Copying(Greedy):
+    def decide(self, n: int | None = None, allowed: Any = None) -> Any:
+        if n is None:
+            return super().decide(allowed=allowed)
+        return [super().decide(allowed=allowed)] * n
+
+
+class Careless(Greedy):
+    def drop(self, ticket: int) -> Receipt:
+        return Receipt.DROPPED
+
+
+class Unanswered(Greedy):
+    def _make(self, arms: Any, memory: int, rewards: Any, values: dict[str, float]) -> None:
+        super()._make(arms, memory, rewards._replace(default=float("nan")), values)
+
+
+class Hoarder(Greedy):
+    def to_bytes(self) -> bytes:
+        return super().to_bytes() + bytes(self.decisions)
+
+
+class Attached(Greedy):
+    @staticmethod
+    def withdraw(state: GreedyState, slot: int, p: Any) -> bool:
+        return True
+
+    @staticmethod
+    def resized(state: GreedyState, before: int, p: Any) -> bool:
+        return True
+
+
+class Promising(Greedy):
+    @staticmethod
+    def news_within(state: GreedyState, p: Any) -> int | None:
+        return 10
+
+
+class Wilful(Greedy):
+    def decide(self, n: int | None = None, allowed: Any = None) -> Any:
+        return super().decide() if n is None else super().decide(n)
+
+
 class Drifting(Greedy):
     """Uses a list of its module, which cannot be compiled."""
 
@@ -178,6 +226,14 @@ BROKEN: dict[str, type[Policy]] = {
     "stats": Boastful,
     "rescale": Unscaled,
     "labels": Shouting,
+    "no_delay": Contrary,
+    "many_at_once": Copying,
+    "missing_rewards": Careless,
+    "default_reward": Unanswered,
+    "size_in_flight": Hoarder,
+    "changing_arms": Attached,
+    "new_arms_come_up": Promising,
+    "allowed_arms": Wilful,
 }
 PLAIN = [check for check in checks(Greedy) if check.__name__ != "compiled_equals_python"]
 
@@ -193,6 +249,19 @@ def test_a_check_fails_for_a_policy_that_breaks_it(name: str, cls: type[Policy])
     with pytest.raises(ContractError, match=f"^greedy, check {name}: ") as caught:
         check()
     assert isinstance(caught.value, AssertionError)
+
+
+class Obliging(Greedy):
+    def add_arms(self, labels: Any) -> None:
+        pass
+
+
+def test_a_policy_whose_arms_cannot_change_must_say_so() -> None:
+    function = dict(all_checks())["changing_arms"]
+    function(Make(Greedy, arms=7))
+    function(Make(handful.POLICIES["cover"]))
+    with pytest.raises(ContractError, match="an arm added to arms that cannot change"):
+        function(Make(Obliging, arms=7))
 
 
 def test_a_policy_whose_kernel_differs_or_cannot_be_made_fails() -> None:

@@ -160,10 +160,7 @@ class FiniteArms:
 
     def slot_of(self, label: object, indices: Sequence[int]) -> int | None:
         """Return which of a few arms, given by index, has this label; None if none of them."""
-        for slot, index in enumerate(indices):
-            if same_label(self.label(index), label):
-                return slot
-        return None
+        return slot_with(label, map(self.label, indices))
 
     def knows(self, label: object) -> bool | None:
         """Return whether this is the label of an arm; None if a function makes the labels."""
@@ -328,6 +325,14 @@ def same_label(known: object, given: object) -> bool:
         return known is given or bool(known == given)
     except (TypeError, ValueError, RuntimeError):
         return False  # such as an array, whose comparison is an array
+
+
+def slot_with(given: object, labels: Iterable[object]) -> int | None:
+    """Return the place of the label that was given back among some labels; None if it is none."""
+    for slot, label in enumerate(labels):
+        if same_label(label, given):
+            return slot
+    return None
 
 
 def label_text(label: object) -> bytes:

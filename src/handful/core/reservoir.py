@@ -25,7 +25,7 @@ from handful.core.arms import (
     made_label,
     plain_label,
     refuse_frame,
-    same_label,
+    slot_with,
 )
 from handful.errors import ExhaustedError, OtherArmsError, SettingError, StateError
 
@@ -192,10 +192,7 @@ class Reservoir:
 
     def slot_of(self, label: object, indices: Sequence[int]) -> int | None:
         """Return which of a few arms, given by index, has this label; None if none of them."""
-        for slot, index in enumerate(indices):
-            if same_label(self.label(index), label):
-                return slot
-        return None
+        return slot_with(label, map(self.label, indices))
 
     def knows(self, label: object) -> bool | None:
         """Return None: a reservoir cannot list its labels."""

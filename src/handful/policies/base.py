@@ -1,53 +1,33 @@
-"""The online face of every policy: decide, take rewards in, recommend, show itself, be saved.
+"""The methods that users call: decide, take rewards in, recommend, change the arms, start again.
 
-`Policy` wraps a record with labels, tickets, checks and a lock. What a policy is, its record and
-the functions of it, is declared by a subclass: see `handful.policies.definition`.
+`Policy` wraps a record with labels, tickets, checks and a lock. How such an object is made, saved
+and shown is in `parts.py`, `saving.py` and `shown.py`. What a policy is, its record and the
+functions of it, is declared by a subclass: see `handful.policies.definition`.
 """
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Hashable, Iterable
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, overload
+from threading import RLock
+from typing import Any, overload
 
 from handful.core.arms import FiniteArms
-from handful.core.envelope import seal, unseal
-from handful.core.flight import turn_is_due, turner
-from handful.core.reservoir import Reservoir
-from handful.core.rng import generator_from
-from handful.core.state import NO_SLOT, State, slot_size
+from handful.core.flight import turn_is_due
+from handful.core.state import NO_SLOT, State
 from handful.core.tickets import Decision, Receipt, issue, issue_guest, settle, ticket_for
-from handful.errors import (
-    ExhaustedError,
-    ForgottenArmError,
-    SettingError,
-    StateError,
-    UnknownArmError,
-    integer,
-)
+from handful.errors import ExhaustedError, SettingError, integer
 from handful.policies.allowed import Allowed, Permission, drawn_guest, stand_in
 from handful.policies.changes import changed, indices_to_remove, listed, new_labels
-from handful.policies.definition import UNBOUNDED, Definition
 from handful.policies.given import ArmsLike, arms_for, seed_word, whole_ticket
-from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
-from handful.policies.saving import Frame
-from handful.policies.settings import (
-    UNIT,
-    Rewards,
-    check_rewards,
-    check_settings,
-    unit_reward,
-)
-
-if TYPE_CHECKING:
-    from handful.policies.stats import ArmStats, Stats
+from handful.policies.mistakes import no_score, not_in_memory, wrong_arm, wrong_slot
+from handful.policies.settings import check_rewards, check_settings, unit_reward
+from handful.policies.shown import Shown
 
 MOST_AT_ONCE = 10**6
 """The most decisions that one call makes."""
 
 
-class Policy(Definition):
+class Policy(Shown):
     """A bandit policy that stores statistics of at most `memory` arms.
 
     arms     a number of arms, a list of labels or a `FiniteArms`; for policies on endless arms a
@@ -59,7 +39,8 @@ class Policy(Definition):
              1.5 to 3 times the mean delay of recent rewards (`handful.core.flight`)
     default  the reward of a decision that is written off; None: it counts as lost
 
-    Methods may be called from several threads; each call is applied as a whole.
+    Methods may be called from several threads; each call is applied as a whole. `lock` makes
+    several calls one step.
     """
 
     def __init__(
@@ -78,67 +59,18 @@ class Policy(Definition):
         rewards = check_rewards(rescale, window, default)
         self._make(known, self.memory_for(memory, known.n), rewards, values)
         self._key = seed_word(seed)
-        self._mean_of: Callable[[int], float] | None = None
+        self._mean_of = None
         self._check_name_length()
         self._state = self._fresh()
 
-    def _make(
-        self,
-        arms: FiniteArms | Reservoir,
-        memory: int,
-        rewards: Rewards,
-        values: dict[str, float],
-    ) -> None:
-        if self.needs_horizon and values["horizon"] != values["horizon"]:
-            raise SettingError(f"{self.name} plans for a number of pulls: give horizon=...")
-        self._rewards = rewards
-        self._rescale, self._window, self._default = rewards
-        self._defaults = rewards.default == rewards.default
-        self._values = values
-        ends = isinstance(arms, Reservoir) and arms.is_iterator
-        self._careful = ends or self.clairvoyant
-        self._pending_label: Any = None
-        self._suit(arms, memory, *self._parts(arms.n, memory, isinstance(arms, Reservoir)))
-        self._make_lock()
+    @property
+    def lock(self) -> RLock:
+        """The policy's lock: `with policy.lock:` lets no other thread in between several calls.
 
-    def _parts(self, n_arms: int, memory: int, endless: bool) -> tuple[type[Definition], Any]:
-        """Return the policy that this one acts as with so many arms, and its parameters."""
-        acts_as: type[Definition] = self.stands_for(memory, n_arms)
-        own = {key: self._values[key] for key in acts_as.settings}
-        return acts_as, acts_as.parameters(n_arms, memory, endless, own)
-
-    def _suit(
-        self, arms: FiniteArms | Reservoir, memory: int, acts_as: type[Definition], p: Any
-    ) -> None:
-        """Set what depends on the arms, and look up, once, what every decision calls."""
-        self._arms = arms
-        self._memory = memory
-        self._acts_as = acts_as
-        self._p = p
-        # In tickets, the slot of an arm without one. It must not change with the number of arms.
-        self._no_slot = UNBOUNDED if self.unbounded else memory
-        self._label = self._arms.label_getter()
-        self._propose: Callable[[Any, Any], int] = self._acts_as.propose
-        self._observe: Callable[[Any, int, float, Any], None] = self._acts_as.observe
-        self._end_window = turner(self._observe, self._acts_as.waited)
-
-    def _make_lock(self) -> None:
-        self._lock = Lock()
-        self._acquire, self._release = self._lock.acquire, self._lock.release
-
-    def _check_name_length(self) -> None:
-        if not 1 <= len(self.name.encode()) <= 20:
-            raise SettingError(f"the name {self.name!r} must have from 1 to 20 letters")
-
-    def _fresh(self) -> State:
-        state = self._acts_as.State()
-        state.capacity = self._memory
-        state.key = self._key
-        state.rng = generator_from(self._key)
-        self._acts_as.start(state, self._p)
-        return state
-
-    # How it is used.
+        The thread that holds it goes on calling methods. Hold it briefly, and never while you
+        `await`: tasks of one event loop share their thread, so it does not keep them apart.
+        """
+        return self._lock
 
     @overload
     def decide(self, *, allowed: Allowed | None = None) -> Decision: ...
@@ -156,8 +88,7 @@ class Policy(Definition):
 
         `allowed` is a collection of labels, or a function that says of a label whether it is
         allowed: no other arm is returned (`handful.policies.allowed`). If there is no such arm,
-        that is an error, and nothing changes. The function must not use the policy, which is
-        locked when it is called.
+        that is an error, and nothing changes. The function must not change the policy.
         """
         if n is None:
             if allowed is not None:
@@ -196,11 +127,11 @@ class Policy(Definition):
     def _decide_among(self, allowed: Allowed, count: int) -> list[Decision]:
         permission = Permission(allowed)
         with self._lock:
-            before = self._state.copy()
+            before = {**vars(self), "_state": self._state.copy()}
             try:
                 decisions = [self._decide(permission) for _ in range(count)]
             except BaseException:
-                self._state = before
+                vars(self).update(before)
                 raise
             self._release_labels()
             return decisions
@@ -208,12 +139,19 @@ class Policy(Definition):
     def _allowed_slot(self, slot: int, permission: Permission) -> tuple[int, Decision | None]:
         """Return this slot, or that of an allowed arm; or the decision to pull a guest."""
         state, label = self._state, self._label
-        if permission(label(state.arm[slot])):
-            return slot, None
-        slot = stand_in(state, lambda arm: permission(label(arm)))
+        counts = _counts(state)
+        arm = -1
+        if not permission(label(state.arm[slot])):
+            slot = stand_in(state, lambda arm: permission(label(arm)))
+            if slot < 0:
+                arm = drawn_guest(self._arms, permission, state)
+        if self._state is not state or _counts(state) != counts:
+            raise SettingError(
+                "the function given as allowed changed the policy, whose decision it is part of: "
+                "let it look at labels only"
+            )
         if slot >= 0:
             return slot, None
-        arm = drawn_guest(self._arms, permission, state)
         slot = self._acts_as.admit_guest(state, arm, self._p)
         if slot >= 0:
             return slot, None
@@ -412,62 +350,6 @@ class Policy(Definition):
             for slot in range(state.held):
                 state.true_mean[slot] = self._mean_of(state.arm[slot])
 
-    # Saving, restoring, copying.
-
-    def __copy__(self) -> Self:
-        return self.clone()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.clone()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.to_bytes(), self._arms)
-
-    def clone(self) -> Self:
-        """Return an independent copy that will make the same choices given the same rewards."""
-        with self._lock:
-            twin = object.__new__(type(self))
-            vars(twin).update(vars(self))
-            twin._arms = self._arms.clone()
-            twin._state = self._state.copy()
-            twin._suit(twin._arms, self._memory, self._acts_as, self._p)
-            twin._make_lock()
-            return twin
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state, open decisions included: versioned, checked, without labels."""
-        with self._lock:
-            return self._bytes(self._arms.fingerprint())
-
-    def _bytes(self, fingerprint: int) -> bytes:
-        frame = Frame(fingerprint, self._arms.n, self._memory, self._rewards, self._values)
-        return seal(self.name, frame.pack() + self._state.pack())
-
-    @classmethod
-    def from_bytes(cls, blob: bytes, arms: ArmsLike) -> Self:
-        """Return the policy that `to_bytes` saved; it goes on exactly where it was."""
-        name, body = unseal(blob)
-        if name != cls.name:
-            raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
-        known = arms_for(cls, arms)
-        frame, record = Frame.unpack(body, cls)
-        known.check_fingerprint(frame.fingerprint, frame.n_arms)
-        policy = object.__new__(cls)
-        try:
-            policy._make(known, frame.memory, frame.rewards, frame.settings)
-        except SettingError as error:
-            raise StateError(f"the saved policy has a setting that cannot be: {error}") from None
-        state = policy._acts_as.State.unpack(record, frame.memory, frame.n_arms)
-        if state.held == 0:
-            raise StateError("the saved memory holds no arm")
-        policy._acts_as.check(state, policy._p)
-        policy._state = state
-        policy._key = state.key
-        policy._mean_of = None
-        if state.pending != NO_SLOT:
-            policy._pending_label = known.label(state.arm[state.pending])
-        return policy
-
     def _slot_of(self, arm: object) -> int:
         state = self._state
         held = state.arm[: state.held]
@@ -477,141 +359,9 @@ class Policy(Definition):
         slot = self._arms.slot_of(arm, held)
         if slot is not None:
             return slot
-        shown = ", ".join(_short(label) for label in self._held_labels()[:8])
-        known = self._arms.knows(arm)
-        if known is False:
-            raise UnknownArmError(
-                f"arm {_short(arm)} was never given; in memory are the arms {shown}: give back "
-                "what select() gave"
-            )
-        raise ForgottenArmError(
-            f"arm {_short(arm)} is not in memory now (it holds {shown}), so its reward has nowhere "
-            "to go: reward an arm while it is in memory, or drop late rewards"
-            + ("" if known else " (labels are not listed: whether this is an arm is not known)")
-        )
-
-    # What it shows.
-
-    @property
-    def n_arms(self) -> int:
-        """K, the number of arms."""
-        return self._arms.n
-
-    @property
-    def arms(self) -> ArmsLike:
-        """The arms as `from_bytes` takes them: a list of the present labels, if they were listed.
-
-        Removing an arm gives its place in the list to the last one.
-        """
-        with self._lock:
-            arms = self._arms
-            return arms.listed() if isinstance(arms, FiniteArms) and arms.is_listed else arms
-
-    @property
-    def new_arms_within(self) -> int | None:
-        """In how many decisions all arms that were added have entered memory at the latest.
-
-        This holds if every reward comes at once and no arm is barred. None: the policy gives no
-        such guarantee. An arm has entered memory when it has statistics; most policies pull it at
-        once then.
-        """
-        with self._lock:
-            return self._acts_as.news_within(self._state, self._p)
-
-    @property
-    def memory(self) -> int:
-        """M, how many arms may have statistics."""
-        return self._memory
-
-    @property
-    def decisions(self) -> int:
-        """How many decisions the policy has made."""
-        return self._state.clock
-
-    @property
-    def pulls(self) -> int:
-        """How many rewards were credited."""
-        return self._state.rewards
-
-    @property
-    def arms_in_memory(self) -> list[Any]:
-        """The labels of the arms that have statistics now."""
-        with self._lock:
-            return self._held_labels()
-
-    def _held_labels(self) -> list[Any]:
-        return [self._arms.label(arm) for arm in self._state.arm[: self._state.held]]
-
-    @property
-    def memory_words(self) -> int:
-        """The 64-bit words that the whole state takes with every slot in use."""
-        with self._lock:
-            return self._words()
-
-    def _words(self) -> int:
-        free = 0 if self.unbounded else min(self._memory, self.n_arms) - self._state.held
-        return -(
-            -(len(self._bytes(fingerprint=0)) + max(0, free) * slot_size(self._acts_as.State)) // 8
-        )
-
-    def stats(self) -> Stats:
-        """Return what is known of each arm in memory, and totals."""
-        from handful.policies.stats import Stats  # not needed to decide, and slow to import
-
-        with self._lock:
-            state = self._state
-            best = self._acts_as.recommend_arm(state, self._p)
-            return Stats(
-                policy=self._head(),
-                arms=tuple(self._arm_stats(slot, best) for slot in range(state.held)),
-                decisions=state.clock,
-                rewards=state.rewards,
-                forgotten=state.forgotten,
-                refused=state.refused,
-                lost=state.lost,
-                place=f"{self._acts_as.place(state, self._p)}; {self._words()} words of state",
-            )
-
-    def _arm_stats(self, slot: int, best: int) -> ArmStats:
-        from handful.policies.stats import ArmStats, interval
-
-        state = self._state
-        lo, hi = self._rescale or UNIT
-        n, s = state.pulls[slot], state.sums[slot]
-        low, high = interval(n, s)
-        try:
-            label = self._arms.label(state.arm[slot])
-        except ExhaustedError:
-            label = None
-        return ArmStats(
-            arm=label,
-            pulls=n,
-            in_flight=state.in_flight[slot] + (slot == state.pending),
-            mean=lo + (hi - lo) * s / n if n else float("nan"),
-            low=lo + (hi - lo) * low,
-            high=lo + (hi - lo) * high,
-            recommended=state.arm[slot] == best,
-        )
-
-    def _head(self) -> str:
-        given = "".join(
-            f", {key}={value:g}" for key, value in self._values.items() if value == value
-        )
-        arms = "endless" if isinstance(self._arms, Reservoir) else self.n_arms
-        memory = "unbounded" if self.unbounded else self.memory
-        return f"{type(self).__name__}(arms={arms}, memory={memory}{given})"
-
-    def __repr__(self) -> str:
-        return str(self.stats())
-
-    def _repr_html_(self) -> str:
-        return self.stats()._repr_html_()
+        raise not_in_memory(arm, self._held_labels(), self._arms.knows(arm))
 
 
-def _restored(cls: type[Policy], blob: bytes, arms: ArmsLike) -> Policy:
-    """How Python's own pickle, used by `multiprocessing`, makes a policy again."""
-    return cls.from_bytes(blob, arms)
-
-
-def _short(label: object) -> str:
-    return reprlib.repr(label)
+def _counts(state: State) -> tuple[int, ...]:
+    """Return the counters of which every method that changes a policy changes some."""
+    return state.clock, state.rewards, state.forgotten, state.refused, state.lost, state.settled

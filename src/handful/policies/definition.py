@@ -63,6 +63,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def place_in_passes(tried: int, n_arms: int, endless: bool) -> str:
+    """Return how many arms have come up, or where in which pass over them, in a few words."""
+    if endless or tried <= n_arms:
+        return f"{tried} arms tried"
+    lap, arm = divmod(tried - 1, n_arms)
+    return f"pass {lap + 1} over the arms, arm {arm + 1} of {n_arms}"
+
+
 class Definition:
     """What a subclass of `Policy` says of itself, and what holds unless it says otherwise."""
 

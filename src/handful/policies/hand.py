@@ -22,6 +22,7 @@ from handful.core.shuffle import arm_at
 from handful.core.state import Int, Slot, Small, State, admit, credit, slot_of
 from handful.errors import StateError
 from handful.policies.base import Policy
+from handful.policies.definition import place_in_passes
 from handful.policies.settings import PLANNED, Setting
 from handful.rules.base import trial
 
@@ -132,10 +133,7 @@ class HandPolicy(Policy):
     @staticmethod
     def place(state: Any, p: Any) -> str:
         """Return how many arms have come up, or where in which pass over them."""
-        if p.endless or state.tried <= p.K:
-            return f"{state.tried} arms tried"
-        lap, arm = divmod(state.tried - 1, p.K)
-        return f"pass {lap + 1} over the arms, arm {arm + 1} of {p.K}"
+        return place_in_passes(state.tried, p.K, p.endless)
 
 
 class RetainingPolicy(HandPolicy):

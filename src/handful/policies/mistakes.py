@@ -1,17 +1,21 @@
-"""What a wrong rule or policy of a user did, as an error: online and from every engine the same."""
+"""What a user, a rule or a policy did wrong, as an error.
+
+Wrong rules and policies raise the same online and in every engine.
+"""
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from handful.errors import RuleError
+from handful.errors import ForgottenArmError, RuleError, UnknownArmError
 
 if TYPE_CHECKING:
     from handful.policies.definition import Definition
 
 SHOWN = 8
-"""Arms whose statistics a message has."""
+"""The most arms that a message names."""
 
 
 def wrong_slot(policy: type[Definition], decisions: int, slot: Any, held: int) -> RuleError:
@@ -38,6 +42,24 @@ def no_score(
     return RuleError(
         f"{policy.name} found no score that is a number among arms with {_statistics(arms)} after "
         f"{decisions} decisions: a score is a number for every n >= 1"
+    )
+
+
+def not_in_memory(arm: object, held: list[Any], known: bool | None) -> LookupError:
+    """Return the error of an update for an arm that has no statistics now.
+
+    `held` are the labels in memory; `known` says whether this is an arm, None that nobody knows.
+    """
+    shown = ", ".join(reprlib.repr(label) for label in held[:SHOWN])
+    if known is False:
+        return UnknownArmError(
+            f"arm {reprlib.repr(arm)} was never given; in memory are the arms {shown}: give back "
+            "what select() gave"
+        )
+    return ForgottenArmError(
+        f"arm {reprlib.repr(arm)} is not in memory now (it holds {shown}), so its reward has "
+        "nowhere to go: reward an arm while it is in memory, or drop late rewards"
+        + ("" if known else " (labels are not listed: whether this is an arm is not known)")
     )
 
 

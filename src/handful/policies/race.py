@@ -68,6 +68,7 @@ from handful.core.state import (
 )
 from handful.errors import StateError
 from handful.policies.base import Policy
+from handful.policies.definition import place_in_passes
 from handful.policies.schedule import FOREVER
 from handful.policies.settings import Setting
 from handful.policies.unbounded import IMEDPolicy
@@ -843,10 +844,7 @@ class Race(Policy):
     @staticmethod
     def place(state: RaceState, p: RaceParameters) -> str:
         """Return how many arms have come up, or where in which pass over them."""
-        if p.endless or state.position <= p.K:
-            return f"{state.position} arms tried"
-        lap, arm = divmod(state.position - 1, p.K)
-        return f"pass {lap + 1} over the arms, arm {arm + 1} of {p.K}"
+        return place_in_passes(state.position, p.K, p.endless)
 
     @staticmethod
     def check(state: RaceState, p: RaceParameters) -> None:

@@ -6,21 +6,22 @@ How rewards come is a byte of flags, and the numbers of those that are set: lo a
 rescaled; the window; the default.
 
 The record follows (`State.pack`), and `handful.core.envelope` adds the policy's name, a version and
-a checksum.
+a checksum. `Saved` has the methods.
 """
 
 from __future__ import annotations
 
 import math
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from handful.core.envelope import Reader
+from handful.core.envelope import Reader, seal, unseal
+from handful.core.state import NO_SLOT
 from handful.errors import SettingError, StateError
+from handful.policies.definition import Definition
+from handful.policies.given import ArmsLike, arms_for
+from handful.policies.parts import Parts
 from handful.policies.settings import MOST_WINDOW, Rewards, check_rescale, check_settings
-
-if TYPE_CHECKING:
-    from handful.policies.definition import Definition
 
 FRAME = Struct("<QQIB")
 RESCALE = Struct("<dd")
@@ -81,3 +82,67 @@ class Frame(NamedTuple):
             raise StateError(f"the saved policy has a setting that cannot be: {error}") from None
         rewards = Rewards(rescale, window, default)
         return cls(fingerprint, n_arms, memory, rewards, settings), reader.rest
+
+
+class Saved(Parts):
+    """Saving, restoring and copying a policy."""
+
+    def __copy__(self) -> Self:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._lock:  # the arms that the state is of
+            return _restored, (type(self), self.to_bytes(), self._arms)
+
+    def clone(self) -> Self:
+        """Return an independent copy that will make the same choices given the same rewards."""
+        with self._lock:
+            twin = object.__new__(type(self))
+            vars(twin).update(vars(self))
+            twin._arms = self._arms.clone()
+            twin._state = self._state.copy()
+            twin._suit(twin._arms, self._memory, self._acts_as, self._p)
+            twin._make_lock()
+            return twin
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state, open decisions included: versioned, checked, without labels."""
+        with self._lock:
+            return self._bytes(self._arms.fingerprint())
+
+    def _bytes(self, fingerprint: int) -> bytes:
+        frame = Frame(fingerprint, self._arms.n, self._memory, self._rewards, self._values)
+        return seal(self.name, frame.pack() + self._state.pack())
+
+    @classmethod
+    def from_bytes(cls, blob: bytes, arms: ArmsLike) -> Self:
+        """Return the policy that `to_bytes` saved; it goes on exactly where it was."""
+        name, body = unseal(blob)
+        if name != cls.name:
+            raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
+        known = arms_for(cls, arms)
+        frame, record = Frame.unpack(body, cls)
+        known.check_fingerprint(frame.fingerprint, frame.n_arms)
+        policy = object.__new__(cls)
+        try:
+            policy._make(known, frame.memory, frame.rewards, frame.settings)
+        except SettingError as error:
+            raise StateError(f"the saved policy has a setting that cannot be: {error}") from None
+        state = policy._acts_as.State.unpack(record, frame.memory, frame.n_arms)
+        if state.held == 0:
+            raise StateError("the saved memory holds no arm")
+        policy._acts_as.check(state, policy._p)
+        policy._state = state
+        policy._key = state.key
+        policy._mean_of = None
+        if state.pending != NO_SLOT:
+            policy._pending_label = known.label(state.arm[state.pending])
+        return policy
+
+
+def _restored(cls: type[Saved], blob: bytes, arms: ArmsLike) -> Saved:
+    """How Python's own pickle, used by `multiprocessing`, makes a policy again."""
+    return cls.from_bytes(blob, arms)

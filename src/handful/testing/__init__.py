@@ -8,8 +8,8 @@ runs them all and raises `ContractError` at the first that fails. With pytest, o
     def test_contract(check):
         check()
 
-`policies.py` has the checks, each a plain function `check_...(make)` of a factory (`Make`). Nothing
-here needs pytest, and only the comparison of engines needs the simulator.
+`policies.py` and `traffic.py` have the checks, each a plain function `check_...(make)` of a factory
+(`Make`). Nothing here needs pytest, and only the comparison of engines needs the simulator.
 """
 
 from __future__ import annotations

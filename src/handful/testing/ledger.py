@@ -17,8 +17,9 @@ from handful.testing.contract import expect, expect_equal
 
 @dataclass(slots=True)
 class Line:
-    """One decision: its number, its stay and window, and whether its ticket was used."""
+    """One decision: its arm, number, stay and window, and whether its ticket was used."""
 
+    arm: Any
     number: int
     stay: tuple[int, int] | None
     """None for an arm that was pulled without being in memory."""
@@ -57,7 +58,7 @@ class Ledger:
         held = self.policy.arms_in_memory
         slot = held.index(arm) if arm in held else None
         stay = None if slot is None else (slot, state.born[slot])
-        line = self.lines[ticket] = Line(state.clock, stay, self.windows)
+        line = self.lines[ticket] = Line(arm, state.clock, stay, self.windows)
         self.stay_lines.setdefault(stay, []).append(line)
         return ticket
 

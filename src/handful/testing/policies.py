@@ -2,7 +2,8 @@
 
 A check is a function `check_...(make)`. It makes the policies that it needs by `make()`, drives
 them by their public methods with random rewards of fixed seeds, and raises `ContractError` if they
-do not do what they must. A check reads the record too, but never changes it.
+do not do what they must. A check reads the record too, but never changes it. `traffic.py` has the
+checks of missing rewards, changing arms and allowed subsets.
 """
 
 from __future__ import annotations
@@ -25,13 +26,11 @@ from handful.errors import (
     UnknownArmError,
 )
 from handful.policies.base import Policy
+from handful.testing import traffic
 from handful.testing.contract import Check, expect, expect_equal, expect_error
+from handful.testing.driving import STEPS, Traffic, busy, play, reward_from
 from handful.testing.ledger import Ledger
 from handful.testing.make import HORIZON, Make, number_of
-
-STEPS = 200
-"""How many decisions a check makes, unless it says otherwise."""
-
 
 BAD_REWARDS: tuple[Any, ...] = (
     math.nan, math.inf, -math.inf, -0.1, 1.1, "1", b"1", None, [], 10**400,
@@ -54,67 +53,6 @@ LABELS: dict[str, list[Any]] = {
     "tuples": [(i, "x") for i in range(11)],
     "mixed": [None, *_Colour, "0", 0, (0,), True, b"0", 0.5, frozenset({0}), ""],
 }
-
-
-def reward_from(rng: random.Random) -> float:
-    """Return a reward: often 0 or 1, else any number between."""
-    return rng.choice((0.0, 1.0, rng.random()))
-
-
-def play(policy: Policy, steps: int, seed: int = 0) -> list[Any]:
-    """Return the arms that a policy selects, given random rewards."""
-    rng = random.Random(seed)
-    chosen = []
-    for _ in range(steps):
-        arm = policy.select()
-        policy.update(arm, reward_from(rng))
-        chosen.append(arm)
-    return chosen
-
-
-class Traffic:
-    """A mixed load: decisions by ticket and by `select`, rewards late, lost, doubled, unknown.
-
-    What is done depends on the seed alone, so two policies that are alike see the same.
-    """
-
-    def __init__(self, seed: int = 0) -> None:
-        self.rng = random.Random(seed)
-        self.tickets: list[int] = []
-
-    def step(self, policy: Policy) -> Any:
-        """Do one thing to a policy, and return what it answered."""
-        rng = self.rng
-        action, value = rng.random(), reward_from(rng)
-        place = rng.randrange(len(self.tickets)) if self.tickets else 0
-        if action < 0.3:
-            decision = policy.decide()
-            self.tickets.append(decision.ticket)
-            return decision
-        if action < 0.6 and self.tickets:
-            return policy.reward(self.tickets.pop(place), value)
-        if action < 0.65 and self.tickets:
-            return policy.reward(self.tickets[place], value)
-        if action < 0.67 and self.tickets:
-            return self.tickets.pop(place)
-        if action < 0.7:
-            return policy.reward(rng.getrandbits(40), value)
-        if action < 0.8:
-            return policy.select()
-        arm = policy.select()
-        policy.update(arm, value)
-        return arm
-
-
-def busy(make: Make, steps: int = STEPS, seed: int = 0) -> Policy:
-    """Return a policy in the middle of its work, with open decisions and a pending one."""
-    policy = make()
-    traffic = Traffic(seed)
-    for _ in range(steps):
-        traffic.step(policy)
-    policy.decide()
-    policy.select()
-    return policy
 
 
 def check_memory_bound(make: Make) -> None:
@@ -411,9 +349,17 @@ CHECKS: tuple[Callable[[Make], None], ...] = (
     check_stats,
     check_rescale,
     check_labels,
+    traffic.check_no_delay,
+    traffic.check_many_at_once,
+    traffic.check_missing_rewards,
+    traffic.check_default_reward,
+    traffic.check_size_in_flight,
+    traffic.check_changing_arms,
+    traffic.check_new_arms_come_up,
+    traffic.check_allowed_arms,
     check_compiled_equals_python,
 )
-"""All checks of policies. A new one is a function above and a line here."""
+"""All checks of policies. A new one is a function above, or in `traffic`, and a line here."""
 
 
 def all_checks() -> Iterator[tuple[str, Callable[[Make], None]]]:
