@@ -40,6 +40,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_runs.py::test_regret_of",
         "tests/policies/test_streaming.py::test_a_second_pass",
         "tests/policies/test_streaming.py::test_two_targets",
+        "tests/policies/test_subsampled.py::test_the_engines",
         "tests/policies/test_tabulated.py::test_the_engines",
         "tests/policies/test_tabulated.py::test_the_regret",
         "tests/rules/test_monotonicity.py::test_a_monotone_rule",

@@ -43,6 +43,7 @@ from handful.policies.runs import (
     SqrtRun,
 )
 from handful.policies.streaming import MBSE, MPSE, GameOfCoins, SinglePass
+from handful.policies.subsampled import SubsampledGreedy
 from handful.policies.tabulated import SqrtLogTabulated, SqrtRunTabulated
 from handful.policies.two_target import TwoTarget
 from handful.policies.unbounded import (
@@ -90,6 +91,7 @@ POLICIES: dict[str, type[Policy]] = {
         DiscountedThompson,
         SlidingWindowThompson,
         QPMD,
+        SubsampledGreedy,
         QRM2,
         UCBAIR,
         Herschkorn,
