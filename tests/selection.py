@@ -37,6 +37,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_queued.py::test_the_engines",
         "tests/policies/test_race.py::test_one_good_arm",
         "tests/policies/test_race.py::test_the_luckiest",
+        "tests/policies/test_restarting.py::test_the_engines",
         "tests/policies/test_runs.py::test_regret_of",
         "tests/policies/test_streaming.py::test_a_second_pass",
         "tests/policies/test_streaming.py::test_two_targets",

@@ -33,6 +33,7 @@ from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.queued import QPMD
 from handful.policies.race import Race
 from handful.policies.random import RandomPolicy
+from handful.policies.restarting import GLRKLUCB
 from handful.policies.runs import (
     FixedRun,
     Herschkorn,
@@ -90,6 +91,7 @@ POLICIES: dict[str, type[Policy]] = {
         UCBVPolicy,
         DiscountedThompson,
         SlidingWindowThompson,
+        GLRKLUCB,
         QPMD,
         SubsampledGreedy,
         QRM2,
