@@ -19,13 +19,15 @@ from handful import Reservoir
 from handful.errors import ExhaustedError, OtherArmsError, SettingError, StateError
 from handful.policies import POLICIES, Policy, PooledPolicy
 from handful.policies.schedule import first_horizon, rounds
-from tests.helpers import drive, refused, untouched
+from tests.helpers import drive, plan, refused, untouched
 from tests.policies.checked import saved_size
 
 POOLED = [
     name for name, cls in POLICIES.items() if issubclass(cls, PooledPolicy) and not cls.unbounded
 ]
-UNBOUNDED = [name for name, cls in POLICIES.items() if cls.unbounded and not cls.endless]
+UNBOUNDED = [
+    name for name, cls in POLICIES.items() if cls.unbounded and not (cls.endless or cls.any_arms)
+]
 GROWING = [name for name, cls in POLICIES.items() if cls.unbounded and cls.endless]
 ANY = [name for name, cls in POLICIES.items() if cls.any_arms]
 steady = settings(derandomize=True, deadline=None, max_examples=30)
@@ -42,7 +44,8 @@ def prompts() -> Iterator[str]:
 def made(name: str, memory: int = 3, seed: int = 5, **settings: Any) -> Policy:
     cls = POLICIES[name]
     arms: Any = prompt if cls.endless or cls.any_arms else 12
-    return handful.policy(name, arms, bound(name, memory), seed=seed, **settings)
+    given = {**plan(name), **settings}
+    return handful.policy(name, arms, bound(name, memory), seed=seed, **given)
 
 
 def bound(name: str, memory: int = 3) -> int | None:
@@ -126,7 +129,7 @@ def test_copies_and_pickles_are_clones(name: str) -> None:
 @pytest.mark.parametrize("name", [*POOLED, *GROWING, *ANY])
 def test_an_iterator_and_a_function_of_the_same_labels_make_the_same_choices(name: str) -> None:
     by_index = made(name, seed=4)
-    in_order = handful.policy(name, prompts(), bound(name), seed=4)
+    in_order = handful.policy(name, prompts(), bound(name), seed=4, **plan(name))
     drawn = drive(in_order, 700, random.Random(1))
     assert drawn == drive(by_index, 700, random.Random(1))
 

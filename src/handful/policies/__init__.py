@@ -33,6 +33,7 @@ from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.queued import QPMD
 from handful.policies.race import Race
 from handful.policies.random import RandomPolicy
+from handful.policies.restarting import GLRKLUCB
 from handful.policies.runs import (
     FixedRun,
     Herschkorn,
@@ -43,6 +44,7 @@ from handful.policies.runs import (
     SqrtRun,
 )
 from handful.policies.streaming import MBSE, MPSE, GameOfCoins, SinglePass
+from handful.policies.subsampled import SubsampledGreedy
 from handful.policies.tabulated import SqrtLogTabulated, SqrtRunTabulated
 from handful.policies.two_target import TwoTarget
 from handful.policies.unbounded import (
@@ -89,7 +91,9 @@ POLICIES: dict[str, type[Policy]] = {
         UCBVPolicy,
         DiscountedThompson,
         SlidingWindowThompson,
+        GLRKLUCB,
         QPMD,
+        SubsampledGreedy,
         QRM2,
         UCBAIR,
         Herschkorn,

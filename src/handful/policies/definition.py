@@ -210,7 +210,7 @@ class Definition:
                 f"{cls.name} is for exactly {cls.own_arms} arms, and {n_arms} are given: give "
                 f"{cls.own_arms}, or take a policy such as ucb-m"
             )
-        if cls.unbounded and not cls.endless and n_arms > UNBOUNDED:
+        if cls.unbounded and not (cls.endless or cls.any_arms) and n_arms > UNBOUNDED:
             raise SettingError(
                 f"{cls.name} stores statistics of every arm, and {n_arms} are too many for that: "
                 f"give at most {UNBOUNDED}, or take a policy with a memory bound"

@@ -24,6 +24,12 @@ def admit_fresh(state: State, arm: int) -> None:
             getattr(state, name)[slot] = 0.0 if kind.code == "d" else 0
 
 
+def admit_all(state: Any, p: Any) -> None:
+    """Put every arm in memory, in the shuffled order."""
+    for place in range(p.K):
+        admit(state, place, arm_at(place, p.K, state.key))
+
+
 class EveryArm(Policy):
     """A reference with statistics of every arm of a finite set."""
 
@@ -32,8 +38,7 @@ class EveryArm(Policy):
     @staticmethod
     def start(state: Any, p: Any) -> None:
         """Put every arm in memory."""
-        for place in range(p.K):
-            admit(state, place, arm_at(place, p.K, state.key))
+        admit_all(state, p)
 
     @staticmethod
     def withdraw(state: Any, slot: int, p: Any) -> bool:
