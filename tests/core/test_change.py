@@ -65,7 +65,7 @@ def test_a_moved_arm_keeps_its_statistics_but_not_its_open_decisions() -> None:
     move(state, 2, 0)
     assert (state.arm[0], state.pulls[0], state.sums[0], state.looks[0]) == (7, 12, 3.0, 102)
     assert (state.in_flight[0], state.recent[0], state.missing[0], state.born[0]) == (0, 0, 0, 4)
-    assert answer(state, 0, 1, defaults=False) == FORGOTTEN
+    assert answer(state, 0, 1) == FORGOTTEN
 
 
 @pytest.mark.parametrize("slot", [0, 1, 2])

@@ -14,13 +14,16 @@ from handful.core.flight import (
     DUPLICATE,
     EXPIRED,
     FORGOTTEN,
+    KEPT,
     LATE,
     RECENT,
     SHORTEST,
     answer,
     issue,
+    keep,
     turn,
     turn_is_due,
+    turner,
 )
 from handful.core.state import State, admit
 from handful.errors import RewardError, SettingError
@@ -67,20 +70,71 @@ def test_a_reward_is_credited_in_its_window_and_after_it(turns: int) -> None:
     issue(state, 0)
     for _ in range(turns):
         turn(state)
-    assert answer(state, 0, 1, defaults=False) == CREDITED
+    assert answer(state, 0, 1) == CREDITED
     assert counts(state) == ([0, 0], [0, 0], [0, 0], 0)
     assert state.rewards == 1
-    assert answer(state, 0, 1, defaults=False) == DUPLICATE
+    assert answer(state, 0, 1) == DUPLICATE
 
 
-@pytest.mark.parametrize(("turns", "became"), [(0, CREDITED), (1, CREDITED), (2, EXPIRED)])
-def test_with_a_default_a_reward_expires_with_its_window(turns: int, became: int) -> None:
+@pytest.mark.parametrize(("turns", "became"), [(0, KEPT), (1, KEPT), (2, EXPIRED)])
+def test_with_a_default_a_reward_is_kept_and_expires_with_its_window(
+    turns: int, became: int
+) -> None:
     state = record()
     issue(state, 0)
     for _ in range(turns):
-        turn(state)
-    assert answer(state, 0, 1, defaults=True) == became
-    assert state.rewards == (became == CREDITED)
+        end_window(state, [])
+    assert keep(state, 0, 1, 0.5) == became
+    assert state.in_flight[0] == (became == KEPT)  # it does not count yet
+    if became == KEPT:
+        assert keep(state, 0, 1, 0.5) == DUPLICATE
+    admit(state, 0, 9)
+    assert keep(state, 0, 1, 0.5) == FORGOTTEN
+    assert state.kept[0] == state.kept_before[0] == 0
+
+
+def end_window(state: State, seen: list[tuple[int, float]], default: float = 0.0) -> None:
+    end = turner(lambda state, slot, reward, p: seen.append((slot, reward)), lambda state, p: None)
+    end(state, default, None)
+
+
+def test_kept_rewards_count_with_the_defaults_of_their_window() -> None:
+    state = record()
+    seen: list[tuple[int, float]] = []
+    for _ in range(10):
+        issue(state, 0)
+        issue(state, 1)
+    assert [keep(state, 0, t, 1.0) for t in (1, 9)] == [KEPT, KEPT]
+    end_window(state, seen)
+    issue(state, 0)
+    assert keep(state, 0, 21, 0.5) == KEPT  # of the present window
+    assert keep(state, 1, 4, 0.25) == keep(state, 1, 6, 0.75) == KEPT  # of the one before
+    assert seen == []
+    end_window(state, seen, 0.125)
+    assert len(seen) == state.rewards == 20
+    of_one = [reward for slot, reward in seen if slot == 0]
+    assert of_one == [0.125, 0.125, 1.0, 0.125, 0.125, 0.125, 0.125, 1.0, 0.125, 0.125]
+    # Each counts as the mean of those that were kept.
+    assert sorted(reward for slot, reward in seen if slot == 1) == [0.125] * 8 + [0.5] * 2
+    assert (state.in_flight, state.kept_before, state.kept_before_sum) == ([1, 0], [1, 0], [0.5, 0])
+    seen.clear()
+    end_window(state, seen)
+    assert seen == [(0, 0.5)]
+    assert state.kept == state.kept_before == state.in_flight == [0, 0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 10])
+def test_all_kept_rewards_count_once(n: int) -> None:
+    for came in range(n + 1):
+        state = record()
+        seen: list[tuple[int, float]] = []
+        for t in range(n):
+            issue(state, 0)
+            if t < came:
+                assert keep(state, 0, t + 1, 1.0) == KEPT
+        end_window(state, seen)
+        end_window(state, seen)
+        assert sorted(seen) == [(0, 0.0)] * (n - came) + [(0, 1.0)] * came
 
 
 def test_a_window_that_is_given_turns_after_so_many_decisions() -> None:
@@ -100,7 +154,7 @@ def test_without_one_it_follows_the_delays() -> None:
         issue(state, 0)
     assert not turn_is_due(state, 0)  # nothing is known of delays
     for t in range(400, 500):
-        answer(state, 0, t + 1, defaults=False)
+        answer(state, 0, t + 1)
     assert state.delay == pytest.approx(sum(1000 - t for t in range(401, 501)) / 100)
     assert turn_is_due(state, 0) is (LATE * state.delay + SHORTEST <= 1000)
     turn(state)
@@ -118,7 +172,7 @@ def test_the_mean_delay_is_that_of_recent_rewards() -> None:
     for n in range(1, 1000):
         issue(state, 0)
         t = rng.randrange(max(1, state.clock - 50), state.clock + 1)
-        answer(state, 0, t, defaults=False)
+        answer(state, 0, t)
         state.recent[0] = state.in_flight[0] = n  # none is ever a duplicate
         expected += (state.clock - t - expected) / min(n, RECENT)
     assert state.delay == pytest.approx(expected)
@@ -131,7 +185,7 @@ def test_a_forgotten_reward_says_something_of_delays() -> None:
     admit(state, 1, 9)
     for _ in range(5):
         issue(state, 1)
-    assert answer(state, 1, 1, defaults=False) == FORGOTTEN
+    assert answer(state, 1, 1) == FORGOTTEN
     assert (state.answers, state.delay, state.rewards) == (1, 5.0, 0)
 
 
@@ -210,7 +264,21 @@ def test_a_dropped_decision_gets_the_default_if_there_is_one() -> None:
     policy = with_default()
     decision = policy.decide()
     assert policy.drop(decision.ticket) is Receipt.CREDITED
-    assert {arm.arm: arm.mean for arm in policy.stats() if arm.pulls} == {decision.arm: 0.25}
+    assert policy.reward(decision.ticket, 1.0) is Receipt.DUPLICATE
+    for _ in range(10):
+        policy.decide()
+    assert {arm.mean for arm in policy.stats() if arm.pulls} == {0.25}
+
+
+def test_with_a_default_no_arm_looks_better_than_it_is() -> None:
+    """Clicks come at once, one in ten decisions; a decision without a click is never answered."""
+    policy = handful.UCBM(arms=3, memory=2, seed=1, window=50, default=0.0)
+    for t in range(1000):
+        decision = policy.decide()
+        if t % 10 == 0:
+            assert policy.reward(decision.ticket, 1.0) in (Receipt.CREDITED, Receipt.FORGOTTEN)
+        assert all(arm.mean <= 0.3 for arm in policy.stats() if arm.pulls >= 20)
+    assert policy.pulls >= 500
 
 
 @pytest.mark.parametrize("name", ["race", "ucb-m", "k-failure"])

@@ -10,6 +10,10 @@ take no memory of their own. Some rewards never come, and a policy must not wait
     written off  the decision counts as lost; or, with a default reward, as answered by it
     after all    the reward of a decision that counts as lost is still credited when it comes; that
                  of one that was answered by default has expired
+    kept         with a default reward, rewards that come in time are kept until their decisions are
+                 due to be written off, and count together with the defaults of the others. If
+                 clicks counted before the zeros of those who do not click, every arm would look
+                 better than it is at first
 
 The simulator compiles the same functions.
 """
@@ -27,8 +31,10 @@ SHORTEST = 16.0
 """... plus so many decisions, so that a turn costs little where rewards come at once."""
 RECENT = 256
 """The mean delay is that of about so many rewards."""
-CREDITED, FORGOTTEN, DUPLICATE, EXPIRED = range(4)
+CREDITED, FORGOTTEN, DUPLICATE, EXPIRED, KEPT = range(5)
 """What becomes of a reward whose ticket is genuine."""
+AGE = 1.5
+"""The mean age of decisions that a turn writes off, in windows."""
 
 
 def issue(state: State, slot: int) -> None:
@@ -58,11 +64,8 @@ def turn(state: State) -> None:
     state.turned = state.clock
 
 
-def close(state: State, slot: int, t: int, defaults: bool) -> int:
-    """Count that decision t for a slot is answered, and return what becomes of the answer.
-
-    `defaults` says that decisions are answered by default when they are written off.
-    """
+def close(state: State, slot: int, t: int) -> int:
+    """Count that decision t for a slot is answered, and return what becomes of the answer."""
     if slot >= state.held or t < state.born[slot]:
         state.forgotten += 1
         return FORGOTTEN
@@ -75,8 +78,6 @@ def close(state: State, slot: int, t: int, defaults: bool) -> int:
         if state.in_flight[slot] == state.recent[slot]:
             return DUPLICATE
         state.in_flight[slot] -= 1
-    elif defaults:
-        return EXPIRED
     elif state.missing[slot] == 0:
         return DUPLICATE
     else:
@@ -85,9 +86,29 @@ def close(state: State, slot: int, t: int, defaults: bool) -> int:
     return CREDITED
 
 
-def answer(state: State, slot: int, t: int, defaults: bool) -> int:
+def keep(state: State, slot: int, t: int, reward: float) -> int:
+    """Keep the reward of decision t for a slot until the decision is due to be written off."""
+    if slot >= state.held or t < state.born[slot]:
+        state.forgotten += 1
+        return FORGOTTEN
+    if t > state.turned:
+        if state.kept[slot] == state.recent[slot]:
+            return DUPLICATE
+        state.kept[slot] += 1
+        state.kept_sum[slot] += reward
+    elif t > state.turned_before:
+        if state.kept_before[slot] == state.in_flight[slot] - state.recent[slot]:
+            return DUPLICATE
+        state.kept_before[slot] += 1
+        state.kept_before_sum[slot] += reward
+    else:
+        return EXPIRED
+    return KEPT
+
+
+def answer(state: State, slot: int, t: int) -> int:
     """Count the reward of decision t for a slot, and return what becomes of it."""
-    became = close(state, slot, t, defaults)
+    became = close(state, slot, t)
     if became == CREDITED:
         state.rewards += 1
     if became in (CREDITED, FORGOTTEN):
@@ -102,18 +123,32 @@ def turner(
 ) -> Callable[[Any, float, Any], None]:
     """Return `end_window(state, default, p)`: a turn for a policy with these functions.
 
-    A default that is not NaN is observed for each decision that is written off. `waited` lets the
-    policy look at its arms again, since fewer decisions are in flight.
+    A default that is not NaN is observed for each decision that is written off without a reward,
+    among the rewards that were kept, evenly spread. Each of these counts as their mean. `waited`
+    lets the policy look at its arms again, since fewer decisions are in flight.
     """
 
     def end_window(state: Any, default: float, p: Any) -> None:
         if default == default:
+            state.delay = AGE * (state.clock - state.turned)
             for slot in range(state.held):
                 overdue = state.in_flight[slot] - state.recent[slot]
+                came = state.kept_before[slot]
+                mean = state.kept_before_sum[slot] / came if came > 0 else 0.0
+                state.kept_before[slot] = state.kept[slot]
+                state.kept_before_sum[slot] = state.kept_sum[slot]
+                state.kept[slot] = 0
+                state.kept_sum[slot] = 0.0
                 state.in_flight[slot] -= overdue
                 state.rewards += overdue
+                spread = overdue // 2
                 for _ in range(overdue):
-                    observe(state, slot, default, p)
+                    spread += came
+                    if spread >= overdue:
+                        spread -= overdue
+                        observe(state, slot, mean, p)
+                    else:
+                        observe(state, slot, default, p)
         turn(state)
         waited(state, p)
 

@@ -73,6 +73,7 @@ FlightInt = Annotated[int, Kind("q", "<i8", of_flight=True)]
 FlightCount = Annotated[int, Kind("i", "<i4", of_flight=True)]
 FlightWord = Annotated[int, Kind("Q", "<u8", of_flight=True)]
 FlightFloat = Annotated[float, Kind("d", "<f8", of_flight=True)]
+FlightFloats = Annotated[list[float], Kind("d", "<f8", per_slot=True, of_flight=True)]
 FlightCounts = Annotated[list[int], Kind("i", "<i4", per_slot=True, of_flight=True)]
 
 # Fields of a history (`WithHistory`): a list of entries beside the slots.
@@ -157,6 +158,14 @@ class State(metaclass=_Slotted):
     """Those of them that were made in the present window."""
     missing: FlightCounts
     """Decisions of this stay that were written off, and whose reward has not come after all."""
+    kept: FlightCounts
+    """With a default reward: decisions of the present window that are in flight although their
+    reward has come, ..."""
+    kept_sum: FlightFloats
+    """... the sum of these rewards, ..."""
+    kept_before: FlightCounts
+    """... and the same for the window before."""
+    kept_before_sum: FlightFloats
 
     capacity: int
     """M, the most slots that may be in use. Set by the policy; not a field of the record."""
@@ -319,6 +328,10 @@ class State(metaclass=_Slotted):
                 and 0.0 <= self.sums[slot] <= self.pulls[slot]
                 and 0 <= self.recent[slot] <= self.in_flight[slot]
                 and self.missing[slot] >= 0
+                and 0 <= self.kept[slot] <= self.recent[slot]
+                and 0 <= self.kept_before[slot] <= self.in_flight[slot] - self.recent[slot]
+                and 0.0 <= self.kept_sum[slot] <= self.kept[slot]
+                and 0.0 <= self.kept_before_sum[slot] <= self.kept_before[slot]
                 # An arm that was moved into this slot has its rewards from before (`change`).
                 and 1 <= self.born[slot] <= self.clock + 1 - open_now
             )
@@ -463,9 +476,18 @@ def admit(state: State, slot: int, arm: int) -> None:
     state.arm[slot] = arm
     state.pulls[slot] = 0
     state.sums[slot] = 0.0
+    begin_stay(state, slot)
+
+
+def begin_stay(state: State, slot: int) -> None:
+    """Begin a stay in a slot: earlier decisions are not of it, and none is in flight."""
     state.in_flight[slot] = 0
     state.recent[slot] = 0
     state.missing[slot] = 0
+    state.kept[slot] = 0
+    state.kept_sum[slot] = 0.0
+    state.kept_before[slot] = 0
+    state.kept_before_sum[slot] = 0.0
     state.born[slot] = state.clock + 1
 
 

@@ -19,16 +19,19 @@ credited with more rewards than it had decisions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from handful.core import flight
 from handful.core.rng import MASK, mix
-from handful.core.state import State
+from handful.core.state import NO_SLOT, State
 
 CHECK_BITS = 16
 WINDOW = 64
 """The last decisions for which a second reward is recognised for certain."""
+Close = Callable[[State, int, int], int]
+"""What counts the answer to decision t for a slot: `close`, `answer` or `keep` of `flight`."""
 
 
 class Decision(NamedTuple):
@@ -42,7 +45,7 @@ class Receipt(StrEnum):
     """What became of a reward."""
 
     CREDITED = "credited"
-    """It was added to the statistics of its arm."""
+    """It was added to the statistics of its arm; with a default reward, when its window ends."""
     FORGOTTEN = "forgotten"
     """Its arm has left memory since, or was never in it, so it changed nothing."""
     DUPLICATE = "duplicate"
@@ -55,7 +58,9 @@ class Receipt(StrEnum):
     """No reward of it is waited for any more."""
 
 
-_BECAME = (Receipt.CREDITED, Receipt.FORGOTTEN, Receipt.DUPLICATE, Receipt.EXPIRED)
+_BECAME = (
+    Receipt.CREDITED, Receipt.FORGOTTEN, Receipt.DUPLICATE, Receipt.EXPIRED, Receipt.CREDITED
+)  # fmt: skip
 """By the codes of `flight`."""
 
 
@@ -80,27 +85,27 @@ def ticket_for(state: State, slot: int, memory: int) -> int:
 
 
 def settle(
-    state: State, ticket: int, memory: int, defaults: bool = False, dropped: bool = False
+    state: State, ticket: int, memory: int, close: Close = flight.answer
 ) -> tuple[Receipt, int]:
-    """Return the receipt for a reward with a ticket, and its slot.
+    """Return the receipt for a reward with a ticket, and the slot if it must be observed now.
 
-    If `dropped`, the ticket comes without a reward.
+    `close` counts the answer to a decision for a slot: a function of `flight`.
     """
     number = ticket >> CHECK_BITS
     t, slot = divmod(number, memory + 1)
     if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
         state.refused += 1
-        return Receipt.UNKNOWN, slot
+        return Receipt.UNKNOWN, NO_SLOT
     if state.clock - t < WINDOW:
         bit = 1 << t % WINDOW
         if state.settled & bit:
             state.refused += 1
-            return Receipt.DUPLICATE, slot
+            return Receipt.DUPLICATE, NO_SLOT
         state.settled |= bit
-    became = _BECAME[(flight.close if dropped else flight.answer)(state, slot, t, defaults)]
-    if became in (Receipt.DUPLICATE, Receipt.EXPIRED):
+    became = close(state, slot, t)
+    if became in (flight.DUPLICATE, flight.EXPIRED):
         state.refused += 1
-    return became, slot
+    return _BECAME[became], slot if became == flight.CREDITED else NO_SLOT
 
 
 def _check(number: int, key: int) -> int:

@@ -8,11 +8,12 @@ functions of it, is declared by a subclass: see `handful.policies.definition`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from threading import RLock
 from typing import Any, overload
 
 from handful.core.arms import FiniteArms
-from handful.core.flight import turn_is_due
+from handful.core.flight import answer, close, keep, turn_is_due
 from handful.core.state import NO_SLOT, State
 from handful.core.tickets import Decision, Receipt, issue, issue_guest, settle, ticket_for
 from handful.errors import ExhaustedError, SettingError, integer
@@ -37,7 +38,8 @@ class Policy(Shown):
     rescale  (lo, hi) if rewards lie in [lo, hi] and not in [0, 1]
     window   after how many decisions a reward that has not come is written off; None: after about
              1.5 to 3 times the mean delay of recent rewards (`handful.core.flight`)
-    default  the reward of a decision that is written off; None: it counts as lost
+    default  the reward of a decision that is written off; None: it counts as lost. With a default,
+             all rewards count when the window of their decision ends (`handful.core.flight`)
 
     Methods may be called from several threads; each call is applied as a whole. `lock` makes
     several calls one step.
@@ -168,25 +170,25 @@ class Policy(Shown):
         number = ticket if type(ticket) is int else whole_ticket(ticket)
         with self._lock:
             state = self._state
-            receipt, slot = settle(state, number, self._no_slot, self._defaults)
-            if receipt is Receipt.CREDITED:
+            if self._defaults:
+                return settle(state, number, self._no_slot, partial(keep, reward=value))[0]
+            receipt, slot = settle(state, number, self._no_slot, answer)
+            if slot != NO_SLOT:
                 self._observe(state, slot, value, self._p)
             return receipt
 
     def drop(self, ticket: int) -> Receipt:
         """Write off a decision now: its reward will not come. Say what became of it.
 
-        With a default reward, that is credited; otherwise the decision counts as lost.
+        With a default reward, that is its reward; otherwise the decision counts as lost.
         """
         number = ticket if type(ticket) is int else whole_ticket(ticket)
         with self._lock:
             state = self._state
-            receipt, slot = settle(state, number, self._no_slot, self._defaults, dropped=True)
-            if receipt is not Receipt.CREDITED:
-                return receipt
             if self._defaults:
-                state.rewards += 1
-                self._observe(state, slot, self._default, self._p)
+                return settle(state, number, self._no_slot, partial(keep, reward=self._default))[0]
+            receipt, slot = settle(state, number, self._no_slot, close)
+            if slot == NO_SLOT:
                 return receipt
             state.lost += 1
             self._acts_as.waited(state, self._p)

@@ -238,7 +238,7 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                     if age < 0:
                         age += places
                     slot = waiting.slots[came]
-                    if flight.answer(now, slot, t - age, False) == flight.CREDITED:
+                    if flight.answer(now, slot, t - age) == flight.CREDITED:
                         observe(now, slot, waiting.rewards[came], p)
                     came = waiting.following[came]
             if t == batch.grid[g]:
