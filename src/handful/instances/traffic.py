@@ -1,4 +1,4 @@
-"""Traffic: rewards that come late or never, and means that drift.
+"""Traffic: rewards that come late or never, means that drift, and arms that come and go.
 
     delay=D             the reward of decision t is delivered right after decision t + D was made;
                         D = 0: at once, before the next decision
@@ -7,6 +7,7 @@
     lost=P              each reward is lost with this probability, independently of all others
     clicks_only=W       nothing is known of a reward of 0 before W decisions have passed
     drift=...           the means change, see `drift.py`
+    churn=E             every E decisions an arm is replaced by a new one, see `churn.py`
 
 Rewards that are due at the same moment are delivered in the order of their decisions. Rewards that
 are not due when the horizon ends are never delivered.
@@ -27,6 +28,7 @@ from typing import Any, NamedTuple
 from handful.core.rng import Generator, positive_uniform, uniform
 from handful.errors import SettingError, integer
 from handful.instances.base import Instance
+from handful.instances.churn import churn
 from handful.instances.drift import NONE, Drift, drift, mean_range
 
 FIXED, GEOMETRIC, BATCH = range(3)
@@ -57,17 +59,20 @@ class Numbers(NamedTuple):
     low: float
     """The lowest mean of an instance whose means drift."""
     high: float
+    churn: int
+    """The decisions between two arms that are replaced; 0 if arms stay."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """When rewards come, how many are lost, and how means drift. See the module."""
+    """When rewards come, how many are lost, how means drift, when arms leave. See the module."""
 
     kind: int = FIXED
     delay: float = 0.0
     lost: float = 0.0
     clicks_only: int | None = None
     drift: Drift | None = None
+    churn: int = 0
 
     @property
     def settings(self) -> dict[str, str | int | float]:
@@ -82,7 +87,14 @@ class Traffic:
             found["clicks_only"] = self.clicks_only
         if self.drift is not None:
             found["drift"] = self.drift.name
+        if self.churn:
+            found["churn"] = self.churn
         return found
+
+    @property
+    def changes_means(self) -> bool:
+        """Whether the means of the arms change during a run."""
+        return self.drift is not None or self.churn > 0
 
     @property
     def name(self) -> str:
@@ -102,6 +114,7 @@ class Traffic:
             self.drift.number if self.drift else 0.0,
             low,
             high,
+            self.churn,
         )
 
     def longest_delay(self, horizon: int) -> int:
@@ -112,12 +125,16 @@ class Traffic:
         return min(horizon, max(longest, self.clicks_only or 0))
 
     def shortened(self, horizon: int) -> Traffic:
-        """Return the traffic with delays of at most a quarter of the horizon, for a short check."""
+        """Return the traffic with delays of at most a quarter of the horizon, for a short check.
+
+        Arms come and go as often at least.
+        """
         most = max(1, horizon // 4)
         return replace(
             self,
             delay=min(self.delay, most),
             clicks_only=None if self.clicks_only is None else min(self.clicks_only, 2 * most),
+            churn=min(self.churn, most),
         )
 
 
@@ -126,7 +143,7 @@ def in_words(settings: dict[str, Any]) -> str:
     return " ".join(f"{key}={settings[key]}" for key in SETTINGS if key in settings)
 
 
-SETTINGS = ("delay", "lost", "clicks_only", "drift")
+SETTINGS = ("delay", "lost", "clicks_only", "drift", "churn")
 """The settings of a simulation that are about its traffic."""
 
 
@@ -135,8 +152,12 @@ def traffic(
     lost: float | None = None,
     clicks_only: int | None = None,
     drift_spec: str | None = None,
+    every: int | None = None,
 ) -> Traffic | None:
-    """Return the traffic with these settings; None if every reward comes at once and means stay."""
+    """Return the traffic with these settings; None if every reward comes at once and means stay.
+
+    Every so many decisions, `every`, an arm is replaced.
+    """
     kind, number = _delay(delay)
     made = Traffic(
         kind,
@@ -144,6 +165,7 @@ def traffic(
         _lost(lost),
         _clicks_only(clicks_only, kind, number),
         None if drift_spec is None else drift(drift_spec),
+        churn(every),
     )
     return made if made.settings else None
 
