@@ -34,8 +34,8 @@ def traffic(command: F) -> F:
         ),
         click.option(
             "--clicks-only", type=number, metavar="W",
-            help="Only rewards above 0 are seen: a reward of 0 is delivered W decisions late, "
-            "when none has come.",
+            help="Only rewards above 0 are reported. Policies are given clicks_only=W: what has "
+            "not come after W decisions counts as 0.",
         ),
         click.option(
             "--churn", type=number, metavar="E",

@@ -5,16 +5,16 @@
     delay=geometric:D   the delays are independent geometric numbers 0, 1, 2, ... with mean D
     delay=batch:N       rewards are delivered together, after every N-th decision
     lost=P              each reward is lost with this probability, independently of all others
-    clicks_only=W       nothing is known of a reward of 0 before W decisions have passed
+    clicks_only=W       a reward of 0 is never reported, and policies wait for others W decisions
     drift=...           the means change, see `drift.py`
     churn=E             every E decisions an arm is replaced by a new one, see `churn.py`
 
 Rewards that are due at the same moment are delivered in the order of their decisions. Rewards that
 are not due when the horizon ends are never delivered.
 
-`clicks_only` is for events of which only the positive ones are seen, such as clicks: if none has
-come for W decisions, the reward is taken to be 0. Here, a reward of 0 has a delay of exactly W
-decisions, and one above 0 that of `delay`. A lost reward is not delivered, whatever its value.
+`clicks_only` is for events of which only the positive ones are seen, such as clicks. A reward of 0
+is never delivered. Policies are given `clicks_only=W`: what has not come after W to 2 W decisions
+(`handful.core.flight`) counts as 0, and a click that comes later has expired.
 
 The simulator compiles the functions of numbers as they stand.
 """
@@ -38,8 +38,6 @@ MOST_DELAY = 10**6
 """The longest delay, mean delay, batch or wait for a click: rewards under way take memory."""
 LOST = -1
 """In place of the time at which a lost reward arrives."""
-NO_WAIT = -1
-"""In `Numbers.clicks_only`: rewards of 0 come like others."""
 MOST_LOG = 53.0 * math.log(2.0)
 """The highest -ln U of the uniform numbers U that geometric delays are made of."""
 
@@ -54,6 +52,7 @@ class Numbers(NamedTuple):
     """Of a geometric delay, ln(D / (D + 1)): each further decision has the probability q."""
     lost: float
     clicks_only: int
+    """The window of policies that see no rewards of 0; 0 if they see them."""
     drift: int
     drift_number: float
     low: float
@@ -109,7 +108,7 @@ class Traffic:
             0 if self.kind == GEOMETRIC else int(self.delay),
             -math.log1p(1.0 / self.delay) if self.kind == GEOMETRIC else 0.0,
             self.lost,
-            NO_WAIT if self.clicks_only is None else self.clicks_only,
+            self.clicks_only or 0,
             self.drift.kind if self.drift else NONE,
             self.drift.number if self.drift else 0.0,
             low,
@@ -122,7 +121,7 @@ class Traffic:
         longest = int(self.delay)
         if self.kind == GEOMETRIC:
             longest = math.ceil(MOST_LOG * (self.delay + 1.0))
-        return min(horizon, max(longest, self.clicks_only or 0))
+        return min(horizon, longest)
 
     def shortened(self, horizon: int) -> Traffic:
         """Return the traffic with delays of at most a quarter of the horizon, for a short check.
@@ -133,7 +132,7 @@ class Traffic:
         return replace(
             self,
             delay=min(self.delay, most),
-            clicks_only=None if self.clicks_only is None else min(self.clicks_only, 2 * most),
+            clicks_only=None if self.clicks_only is None else min(self.clicks_only, most),
             churn=min(self.churn, most),
         )
 
@@ -203,15 +202,16 @@ def _lost(lost: float | None) -> float:
 
 
 def _clicks_only(window: int | None, kind: int, delay: float) -> int | None:
-    """Return the decisions after which a reward that has not come is 0."""
+    """Return the decisions for which policies wait for a click."""
     if window is None:
         return None
     number = integer("clicks_only", window)
-    least = max(1, int(delay)) if kind == FIXED else 1
+    # Geometric delays have no bound: some clicks expire whatever the window.
+    least = 1 if kind == GEOMETRIC else max(1, int(delay) - (kind == BATCH))
     if not least <= number <= MOST_DELAY:
         raise SettingError(
-            f"clicks_only={window}: give the decisions after which a reward that has not come is "
-            f"0, at least {least} (clicks come with a delay, too) and at most {MOST_DELAY}"
+            f"clicks_only={window}: give the decisions after which a click that has not come "
+            f"counts as none, at least {least} (clicks come with a delay) and at most {MOST_DELAY}"
         )
     return number
 
@@ -231,8 +231,6 @@ def arrival(flow: Numbers, t: int, reward: float, rng: Generator) -> int:
         delay = int(math.log(positive_uniform(rng)) / flow.log_q)
     elif flow.kind == BATCH:
         delay = (flow.delay - t % flow.delay) % flow.delay
-    if lost:
+    if lost or (flow.clicks_only > 0 and reward <= 0.0):
         return LOST
-    if flow.clicks_only >= 0 and reward <= 0.0:
-        delay = flow.clicks_only
     return t + delay

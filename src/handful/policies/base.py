@@ -58,6 +58,7 @@ class Policy(Definition):
     window   after how many decisions a reward that has not come is written off; None: after about
              1.5 to 3 times the mean delay of recent rewards (`handful.core.flight`)
     default  the reward of a decision that is written off; None: it counts as lost
+    clicks_only=W    only rewards above 0 are ever reported: short for window=W, default=0
 
     Methods may be called from several threads; each call is applied as a whole.
     """
@@ -71,11 +72,12 @@ class Policy(Definition):
         rescale: tuple[float, float] | None = None,
         window: int | None = None,
         default: float | None = None,
+        clicks_only: int | None = None,
         **settings: float,
     ) -> None:
         known = arms_for(type(self), arms)
         values = check_settings(type(self), settings)
-        rewards = check_rewards(rescale, window, default)
+        rewards = check_rewards(rescale, window, default, clicks_only)
         self._make(known, self.memory_for(memory, known.n), rewards, values)
         self._key = seed_word(seed)
         self._mean_of: Callable[[int], float] | None = None

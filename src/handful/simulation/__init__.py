@@ -76,8 +76,9 @@ def simulate(
             this mean, or "batch:500" for rewards that come together after every 500th decision.
         lost: the probability that a reward never comes.
         drift: how the means change: "falls", "rises", "rises:0.97", "swap:5" or "walk:0.01" (see
-            "Late and lost rewards, drifting means" in docs/simulation.md).
-        clicks_only: after how many decisions a reward of 0 comes, where only clicks are seen.
+            "Late and lost rewards" in docs/simulation.md).
+        clicks_only: rewards of 0 are never reported, and policies are given this `clicks_only`:
+            what has not come after so many decisions counts as 0.
         churn: after how many decisions, again and again, an arm drawn at random is removed and a
             new one added, with the mean that a random arm of the instance starts with.
         n_jobs: workers; None: every core for the compiled engine, one for the python engine.

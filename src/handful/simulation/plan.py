@@ -131,6 +131,12 @@ def cell(
     numbers = run_range(runs)
     cls, inline = parse_policy(policy)
     given = {**{k: v for k, v in (settings or {}).items() if v is not None}, **inline}
+    for key in ("window", "default", "clicks_only"):
+        if key in given and key not in cls.settings:
+            raise SettingError(
+                f"{key}={given[key]:g} of {cls.name}: how rewards come is the same for all "
+                "policies of a simulation: give clicks_only=W, or --clicks-only W, beside them"
+            )
     values = check_settings(cls, given)
     for listing in ("tolist", "to_list"):  # an array of NumPy's, a column of pandas' or polars'
         if hasattr(instance_spec, listing):

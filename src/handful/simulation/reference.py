@@ -199,12 +199,16 @@ def _policy(cell: Cell, run: int) -> Policy:
     """Return the policy of a run, as it starts."""
     world = cell.instance
     arms: Reservoir | list[int] | int = Reservoir(_own_index) if world.endless else world.n_arms
-    if cell.traffic is not None and cell.traffic.churn:
-        arms = list(range(world.n_arms))
+    clicks_only = None
+    if cell.traffic is not None:
+        clicks_only = cell.traffic.clicks_only
+        if cell.traffic.churn:
+            arms = list(range(world.n_arms))
     return cell.policy(
         arms,
         None if cell.policy.own_memory or cell.policy.unbounded else cell.memory,
         seed=policy_seed(cell.seed, cell.id, run),
+        clicks_only=clicks_only,
         **cell.policy_settings(),
     )
 

@@ -203,7 +203,7 @@ def advise(
         delay: how late rewards come, as in `simulate`; then at most 10^5 pulls are simulated.
         lost: the probability that a reward is lost.
         drift: how means change, as in `simulate`.
-        clicks_only: after how many decisions no reward means 0, as in `simulate`.
+        clicks_only: rewards of 0 are never reported, and are waited for so long; as in `simulate`.
         churn: every how many decisions an arm is replaced, as in `simulate`.
         n_jobs: workers.
         progress: called with the share of the work done and what is being done.
@@ -329,7 +329,10 @@ def _cell(
 def _words(planned: Cell, stored: int, K: int | None) -> int:
     arms: Any = Reservoir(lambda index: index) if K is None else K
     memory = max(2, stored) if planned.policy.takes_memory() else None
-    made: Policy = planned.policy(arms, memory, seed=0, **planned.policy_settings())
+    clicks_only = None if planned.traffic is None else planned.traffic.clicks_only
+    made: Policy = planned.policy(
+        arms, memory, seed=0, clicks_only=clicks_only, **planned.policy_settings()
+    )
     return made.memory_words
 
 

@@ -54,8 +54,6 @@ for _function in (
 ):
     use(_function)
 
-BY_DELAYS = 0.0
-"""The window: that of a policy that is given none."""
 NOWHERE = -1
 
 
@@ -190,6 +188,8 @@ def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callab
         changes = 0
         next_change = drift.change_time(flow.drift, flow.drift_number, T, 1)
         next_churn = flow.churn
+        window = flow.clicks_only  # 0, the window of a policy that is given none, unless given
+        default = 0.0 if window > 0 else math.nan
         ring = len(waiting.first)
         for i in range(ring):
             waiting.first[i] = NOWHERE
@@ -232,8 +232,8 @@ def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callab
                             gaps[i] = best - mus[i]
                             if clairvoyant and now.born[i] == stays[i]:
                                 now.true_mean[i] = mus[i]
-                if flight.turn_is_due(now, BY_DELAYS):
-                    end_window(now, math.nan, p)
+                if flight.turn_is_due(now, window):
+                    end_window(now, default, p)
                 slot = propose(now, p)
                 if not 0 <= slot < min(now.held, len(slots)):
                     failed[0] = WRONG_SLOT
@@ -285,7 +285,7 @@ def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callab
                     if age < 0:
                         age += ring
                     slot = waiting.slots[came]
-                    if flight.answer(now, slot, t - age, False) == flight.CREDITED:
+                    if flight.answer(now, slot, t - age, window > 0) == flight.CREDITED:
                         observe(now, slot, waiting.rewards[came], p)
                     came = waiting.following[came]
             if t == batch.grid[g]:
