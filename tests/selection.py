@@ -79,6 +79,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_runs.py::test_regret_of_the_nonrecalling_run",
         "tests/rules/test_monotonicity.py::test_a_monotone_rule_of_ones_own_is_skipped",
         "tests/simulation/test_cache.py::test_a_simulation_goes_on_where_files_cannot_grow",
+        "tests/simulation/test_churn.py::test_every_policy_on_a_finite_set",
         "tests/simulation/test_contest.py::test_an_arm_is_picked_with_the_probability_that_its_draw_is"
         "_the_highest[1",
         "tests/simulation/test_contest.py::test_an_arm_is_picked_with_the_probability_that_its_draw_is"

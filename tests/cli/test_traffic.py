@@ -23,12 +23,15 @@ def call(*options: str) -> Result:
 
 def test_the_options_reach_the_result() -> None:
     ran = call("--delay", "geometric:9", "--lost", "0.2", "--clicks-only", "1e2",
-               "--drift", "swap:4", "--json")  # fmt: skip
+               "--drift", "swap:4", "--churn", "5e1", "--json")  # fmt: skip
     assert ran.exit_code == 0, ran.output
     (cell,) = json.loads(ran.stdout)
-    found = {key: cell[key] for key in ("delay", "lost", "clicks_only", "drift")}
-    assert found == {"delay": "geometric:9", "lost": 0.2, "clicks_only": 100, "drift": "swap:4"}
-    assert cell["id"].endswith("linear:9 delay=geometric:9 lost=0.2 clicks_only=100 drift=swap:4")
+    found = {key: cell[key] for key in ("delay", "lost", "clicks_only", "drift", "churn")}
+    assert found == {
+        "delay": "geometric:9", "lost": 0.2, "clicks_only": 100, "drift": "swap:4", "churn": 50,
+    }  # fmt: skip
+    traffic = "delay=geometric:9 lost=0.2 clicks_only=100 drift=swap:4 churn=50"
+    assert cell["id"].endswith(f"linear:9 {traffic}")
 
 
 def test_a_table_has_a_column_of_the_traffic_only_if_there_is_any() -> None:
@@ -47,6 +50,9 @@ def test_a_table_has_a_column_of_the_traffic_only_if_there_is_any() -> None:
         (["--drift", "rises"], "above the best mean, 0.99"),
         (["--delay", "20", "--clicks-only", "10"], "at least 20"),
         (["--drift", "falls", "--rho", "0.1"], "leave one of them out"),
+        (["--churn", "50", "--rho", "0.1"], "--churn 50 the means change"),
+        (["--churn", "200"], "only 200 decisions"),
+        (["-p", "race:clicks_only=50"], "--clicks-only W"),
         (["--delay", "20", "--engine", "skip"], "pull by pull"),
     ],
 )

@@ -281,6 +281,28 @@ def test_with_a_default_no_arm_looks_better_than_it_is() -> None:
     assert policy.pulls >= 500
 
 
+def test_clicks_only_is_a_window_with_the_reward_0() -> None:
+    short = handful.Race(arms=9, memory=3, seed=1, clicks_only=7)
+    long = handful.Race(arms=9, memory=3, seed=1, window=7, default=0.0)
+    named = handful.policy("race:clicks_only=7", arms=9, memory=3, seed=1)
+    for number in range(300):
+        decisions = {policy.decide() for policy in (short, long, named)}
+        (decision,) = decisions
+        if number % 5 == 0:
+            for policy in (short, long, named):
+                policy.reward(decision.ticket, 1.0)
+    assert short.to_bytes() == long.to_bytes() == named.to_bytes()
+    assert short.stats().lost == 0
+    assert short.pulls > 200
+
+
+def test_clicks_only_has_the_reward_0_of_the_user_s_scale() -> None:
+    policy = handful.UCBM(arms=3, memory=2, seed=1, clicks_only=5, rescale=(-1.0, 3.0))
+    for _ in range(12):
+        policy.decide()
+    assert {arm.mean for arm in policy.stats() if arm.pulls} == {0.0}
+
+
 @pytest.mark.parametrize("name", ["race", "ucb-m", "k-failure"])
 def test_window_and_default_are_saved(name: str) -> None:
     make = Make(handful.POLICIES[name])
@@ -313,6 +335,11 @@ def test_many_decisions_at_once_are_those_made_one_by_one() -> None:
         ({"window": "soon"}, SettingError, "window"),
         ({"default": 0.0}, SettingError, "window="),
         ({"window": 5, "default": 1.5}, RewardError, "default=1.5"),
+        ({"clicks_only": 0}, SettingError, "clicks_only=0"),
+        ({"clicks_only": 2.5}, SettingError, "clicks_only=2.5"),
+        ({"clicks_only": 5, "window": 5}, SettingError, "leave window and default out"),
+        ({"clicks_only": 5, "default": 0.0}, SettingError, "leave window and default out"),
+        ({"clicks_only": 5, "rescale": (1.0, 5.0)}, SettingError, "rescale=(1, 5)"),
         ({"window": 5, "default": "0"}, RewardError, "default='0'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from math import ceil
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import handful
 from handful import FiniteArms, Policy
+from handful.core.change import replacer
 from handful.core.tickets import Receipt
 from handful.errors import ForgottenArmError, OtherArmsError, SettingError, UnknownArmError
 from handful.own import Int, State, admit
@@ -354,6 +356,16 @@ def test_when_their_passes_are_over_the_others_try_new_arms_too(name: str) -> No
     assert set(play(policy, 50, good("x"))) == {"x"}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_king_that_comes_up_itself_meets_nobody(seed: int) -> None:
+    """With fewer arms, the order changes, and the king may come up in its own pass."""
+    policy = handful.policy("game-of-coins", arms=LETTERS[:4], seed=seed, horizon=1000)
+    play(policy, 1)
+    policy.remove_arms([label for label in LETTERS[:4] if label not in policy.arms_in_memory][:2])
+    play(policy, 200)
+    assert policy.new_arms_within == 0
+
+
 def test_the_next_arm_of_robbins_is_a_new_one() -> None:
     policy = handful.policy("robbins", arms=LETTERS, seed=1)
     play(policy, 3)
@@ -421,3 +433,32 @@ def test_a_policy_that_does_not_say_how_it_goes_on_starts_again() -> None:
     assert policy.new_arms_within is None
     with refused(ForgottenArmError, LookupError, "not in memory"):
         policy.update("c", 1.0)
+
+
+# One arm for another, as kernels do it.
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["race", "ucb-m", "imed", "robbins", "mbse", "game-of-coins", "constant-space", "random"],
+)
+@pytest.mark.parametrize("memory", [3, 8])
+def test_one_arm_for_another_is_a_removed_and_an_added_one(name: str, memory: int) -> None:
+    cls = handful.policies.POLICIES[name]
+    given = {"horizon": 500} if cls.needs_horizon else {}
+    policy = handful.policy(
+        name, arms=LETTERS, memory=memory if cls.takes_memory() else None, seed=3, **given
+    )
+    rng = random.Random(4)
+    for number in range(60):
+        play(policy, rng.randrange(40), lambda arm: float(rng.random() < ord(arm[0]) / 200))
+        policy.decide(2)
+        labels, arm = [*policy.arms], rng.randrange(8)  # type: ignore[misc]
+        twin, acts_as = policy._state.copy(), policy._acts_as
+        renew = replacer(acts_as.start, acts_as.withdraw, acts_as.resized, acts_as.news_first)
+        via = renew(twin, arm, policy._p)
+        policy._change([f"z{number}"], [arm])
+        assert twin.pack() == policy._state.pack()
+        labels[arm], labels[via] = labels[via], labels[-1]
+        labels[-1] = f"z{number}"
+        assert policy.arms == labels

@@ -288,10 +288,10 @@ def a_removed_arm_that_stays(patch: Patch) -> None:
 
 
 def arms_that_are_not_renamed(patch: Patch) -> None:
-    def rename(state: Any, arm: int, n_arms: int) -> list[tuple[int, int]]:
-        moves = plain(state.copy(), arm, n_arms)
+    def rename(state: Any, arm: int, n_arms: int) -> int:
+        via = plain(state.copy(), arm, n_arms)
         state.news -= arm >= n_arms - state.news
-        return moves
+        return via
 
     plain = change.rename_removed
     patch.setattr(changes, "rename_removed", rename)

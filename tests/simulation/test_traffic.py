@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -88,6 +88,7 @@ FLOWS: list[dict[str, Any]] = [
     {"delay": "batch:50"},
     {"lost": 0.5},
     {"delay": 3, "clicks_only": 40},
+    {"delay": "geometric:30", "clicks_only": 20, "lost": 0.1},
 ]
 DRIFTS: list[dict[str, Any]] = [
     {"drift": "falls"},
@@ -191,7 +192,7 @@ class Watched(Race):
     """Race that records its decisions, and which rewards it was given after which."""
 
     name = "race"  # a subclass in tests only: cells know it as race
-    log: list[Any]
+    log: ClassVar[list[Any]]
 
     def decide(self, n: Any = None, allowed: Any = None) -> Any:
         decision = super().decide()
@@ -228,9 +229,8 @@ def delays_by_definition(cell: Cell, rewards: list[float]) -> list[int | None]:
             delay = next(d for d in range(int(number)) if (t + d) % int(number) == 0)
         else:
             delay = int(number)
-        if "clicks_only" in given and rewards[t - 1] == 0.0:
-            delay = int(given["clicks_only"])
-        delays.append(None if lost else delay)
+        silent = "clicks_only" in given and rewards[t - 1] == 0.0
+        delays.append(None if lost or silent else delay)
     return delays
 
 
@@ -243,7 +243,9 @@ def test_rewards_are_delivered_by_the_definition(given: dict[str, Any]) -> None:
     tickets = [event[2] for event in log if event[0] == "decision"]
     assert len(tickets) == len(set(tickets)) == 400
     value = {event[1]: event[2] for event in log if event[0] == "reward"}
-    # A reward that was never delivered is not known; then it was lost or came too late.
+    if "clicks_only" in given:
+        assert set(value.values()) == {1.0}
+    # A reward that was never delivered is not known; then it was lost or came too late, or was 0.
     rewards = [value.get(ticket, 1.0) for ticket in tickets]
     delays = delays_by_definition(cell, rewards)
     expected = []
@@ -254,7 +256,7 @@ def test_rewards_are_delivered_by_the_definition(given: dict[str, Any]) -> None:
             if delay is not None and d + delay == t:
                 expected.append(("reward", tickets[d - 1]))
     got = [(e[0], e[2] if e[0] == "decision" else e[1]) for e in log]
-    if "clicks_only" in given:  # zeros that are due after the horizon are not known to be zeros
+    if "clicks_only" in given:
         unknown = {ticket for ticket in tickets if ticket not in value}
         expected = [e for e in expected if e[0] == "decision" or e[1] not in unknown]
     assert got == expected
@@ -269,6 +271,38 @@ def test_on_a_tape_delays_and_losses_are_those_of_all_policies() -> None:
 
     assert lost("race", True) == lost("ucb-m", True)
     assert lost("race", False) != lost("ucb-m", False)
+
+
+def test_a_policy_is_given_the_window_and_no_zeros() -> None:
+    """With clicks at once, every decision is answered in the end: by a click, or by 0."""
+    cell = planned("race", "linear:9", T=400, runs=1, clicks_only=30)
+    policies: list[Policy] = []
+
+    class Kept(Watched):
+        log: ClassVar[list[Any]] = []
+
+        def __init__(self, *given: Any, **settings: Any) -> None:
+            super().__init__(*given, **settings)
+            policies.append(self)
+
+    simulate_run(replace(cell, policy=Kept, known_as=cell.id), 0, [400])
+    (policy,) = policies
+    assert (policy._window, policy._default) == (30, 0.0)
+    stats = policy.stats()
+    clicks = sum(event[0] == "reward" for event in Kept.log)
+    assert clicks > 50
+    assert stats.lost == 0
+    assert stats.rewards > clicks
+    assert stats.rewards + stats.forgotten + sum(arm.in_flight for arm in stats) <= 400
+
+
+def test_clicks_after_the_window_count_as_none() -> None:
+    kwargs: dict[str, Any] = {"memory": 3, "horizon": 3000, "runs": 20, "engine": "compiled"}
+    short, long = (
+        simulate("race", "linear:9", delay="geometric:100", clicks_only=window, **kwargs)
+        for window in (10, 400)
+    )
+    assert short.regret.mean > 1.3 * long.regret.mean
 
 
 # Regret against the best mean of the moment.
@@ -426,5 +460,5 @@ def test_a_wrong_slot_is_refused_in_every_engine() -> None:
 def test_the_first_pulls_are_checked_with_rewards_that_arrive_in_time() -> None:
     busy = Traffic(delay=10**5, clicks_only=10**6)
     short = busy.shortened(300)
-    assert (short.delay, short.clicks_only) == (75, 150)
+    assert (short.delay, short.clicks_only) == (75, 75)
     assert math.isclose(Traffic(delay=3).shortened(300).delay, 3)

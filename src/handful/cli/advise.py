@@ -52,6 +52,7 @@ def command(
     lost: float | None,
     drift: str | None,
     clicks_only: int | None,
+    churn: int | None,
     seed: int,
     n_jobs: int | None,
     as_json: bool,
@@ -74,8 +75,8 @@ def command(
     with progress(1.0, "starting (kernels are compiled once, then cached)", 30) as show:
         found = advise(
             arms, memory, horizon, best=best, instances=instances, runs=runs, seed=seed,
-            delay=delay, lost=lost, drift=drift, clicks_only=clicks_only, n_jobs=n_jobs,
-            progress=show,
+            delay=delay, lost=lost, drift=drift, clicks_only=clicks_only, churn=churn,
+            n_jobs=n_jobs, progress=show,
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps(found.to_dict()))

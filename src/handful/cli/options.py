@@ -16,7 +16,7 @@ n_jobs = click.option("--n-jobs", "-j", type=number, help="Workers; all cores un
 
 
 def traffic(command: F) -> F:
-    """Add the options of rewards that come late or never, and of means that drift."""
+    """Add the options of rewards that come late or never, and of means and arms that change."""
     options = (
         click.option(
             "--delay", metavar="DELAY",
@@ -34,8 +34,14 @@ def traffic(command: F) -> F:
         ),
         click.option(
             "--clicks-only", type=number, metavar="W",
-            help="Only rewards above 0 are seen: a reward of 0 is delivered W decisions late, "
-            "when none has come.",
+            help="Only rewards above 0 are reported. Policies are given clicks_only=W: what has "
+            "not come after W decisions counts as 0.",
+        ),
+        click.option(
+            "--churn", type=number, metavar="E",
+            help="Every E decisions an arm drawn at random is removed, and a new one added, with "
+            "the mean that a random arm of the instance starts with. For finite sets of at most "
+            "4096 arms.",
         ),
     )  # fmt: skip
     return _with_options(command, options)

@@ -75,6 +75,7 @@ def command(
     lost: float | None,
     drift: str | None,
     clicks_only: int | None,
+    churn: int | None,
     n_jobs: int | None,
     as_json: bool,
     out: Path | None,
@@ -92,7 +93,7 @@ def command(
     cells = [
         cell(
             policy, instance, memory, horizon, runs, seed, tape, record, settings,
-            delay=delay, lost=lost, drift=drift, clicks_only=clicks_only,
+            delay=delay, lost=lost, drift=drift, clicks_only=clicks_only, churn=churn,
         )
         for policy in policies
         for settings in [_accepted(policy, shared)]
@@ -102,11 +103,12 @@ def command(
     ]  # fmt: skip
     _check_used(cells, shared, memories)
     if rho is not None:
-        if drift is not None:
-            raise SettingError(
-                f"--rho compares with a fixed mean, and with --drift {drift} the means change: "
-                "leave one of them out"
-            )
+        for option, value in (("--drift", drift), ("--churn", churn)):
+            if value is not None:
+                raise SettingError(
+                    f"--rho compares with a fixed mean, and with {option} {value} the means "
+                    "change: leave one of them out"
+                )
         for planned in cells:
             planned.instance.quantile(rho)
     results = _run(cells, engine, os.cpu_count() or 1 if n_jobs is None else n_jobs)

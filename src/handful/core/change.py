@@ -12,53 +12,61 @@ Arms are numbered 0 to K-1 without gaps, so that no record needs memory in propo
 
 A policy that does not say how it goes on (`handful.policies.definition`) starts again: it forgets
 the arms in memory, and goes on with its clock, its generator and its counters.
+
+The simulator compiles the same functions, but for `copy_slot`, `follow` and `forget_arms`, which
+look at the fields of a record: what they do there is in `handful.simulation.kernels.state`.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from handful.core.state import NO_SLOT, State, fields
+from handful.core.state import NO_SLOT, State, begin_stay, fields, slot_of
 
 S = TypeVar("S", bound=State)
 
 
-def rename_removed(state: State, arm: int, n_arms: int) -> list[tuple[int, int]]:
-    """Remove an arm from the numbers of `n_arms` arms; return the pairs (from, to) of new numbers.
+def rename_removed(state: State, arm: int, n_arms: int) -> int:
+    """Remove an arm from the numbers of `n_arms` arms, and return the number `via`.
 
-    Its slot, if it has one, is given the arm -1.
+    Arm `via` gets the number of the removed arm, and then the last arm gets the number `via`. The
+    slot of the removed arm, if it has one, is given the arm -1.
     """
-    last = n_arms - 1
-    first_new = n_arms - state.news
-    if arm >= first_new:
+    via = n_arms - state.news - 1
+    if arm > via:
+        via = arm
         state.news -= 1
-        moves = [(last, arm)]
-    else:
-        moves = [(first_new - 1, arm), (last, first_new - 1)]
-    moves = [(old, new) for old, new in moves if old != new]
     for slot in range(state.held):
         if state.arm[slot] == arm:
             state.arm[slot] = -1
-            break
-    for old, new in moves:
-        for slot in range(state.held):
-            if state.arm[slot] == old:
-                state.arm[slot] = new
-                break
-    return moves
+        elif state.arm[slot] == via:
+            state.arm[slot] = arm
+        elif state.arm[slot] == n_arms - 1:
+            state.arm[slot] = via
+    return via
 
 
-def move(state: State, source: int, slot: int) -> None:
-    """Give a slot to the arm of another slot, with its statistics but without open decisions."""
+def copy_slot(state: State, source: int, slot: int) -> None:
+    """Copy all per-slot fields of a slot to another."""
     for name, kind in fields(type(state)).items():
         if kind.per_slot:
             column = getattr(state, name)
             column[slot] = column[source]
-    state.in_flight[slot] = 0
-    state.recent[slot] = 0
-    state.missing[slot] = 0
-    state.born[slot] = state.clock + 1
-    if state.pending in (source, slot):
+
+
+def follow(state: State, source: int, slot: int) -> None:
+    """Let the fields that name a slot name another instead."""
+    for name, kind in fields(type(state)).items():
+        if kind.is_slot and getattr(state, name) == source:
+            setattr(state, name, slot)
+
+
+def move(state: State, source: int, slot: int) -> None:
+    """Give a slot to the arm of another slot, with its statistics but without open decisions."""
+    copy_slot(state, source, slot)
+    begin_stay(state, slot)
+    if state.pending == source or state.pending == slot:
         state.pending = NO_SLOT
 
 
@@ -67,9 +75,7 @@ def vacate(state: State, slot: int) -> None:
     last = state.held - 1
     if slot != last:
         move(state, last, slot)
-    for name, kind in fields(type(state)).items():
-        if kind.is_slot and getattr(state, name) == last:
-            setattr(state, name, slot)
+    follow(state, last, slot)
     if state.pending == last:
         state.pending = NO_SLOT
     state.held = last
@@ -88,15 +94,53 @@ def as_record(state: State, cls: type[S]) -> S:
     return made
 
 
+def forget_arms(state: State) -> None:
+    """Empty all slots, and set the policy's own fields to 0; clock, generator, counters stay."""
+    shared = fields(State)
+    for name, kind in fields(type(state)).items():
+        if kind.per_slot or kind.of_history:
+            setattr(state, name, [])
+        elif name not in shared:
+            setattr(state, name, 0.0 if kind.code == "d" else 0)
+    state.held = 0
+    state.pending = NO_SLOT
+
+
 def without_arms(state: State, cls: type[S]) -> S:
     """Return a record of a class with empty slots, but with the clock, generator and counters."""
     made = as_record(state, cls)
-    for name, kind in fields(cls).items():
-        if kind.per_slot:
-            setattr(made, name, [])
-    made.held = 0
-    made.pending = NO_SLOT
+    forget_arms(made)
     return made
+
+
+def replacer(
+    start: Callable[[Any, Any], None],
+    withdraw: Callable[[Any, int, Any], bool],
+    resized: Callable[[Any, int, Any], bool],
+    news_first: bool,
+) -> Callable[[Any, int, Any], int]:
+    """Return `renew(state, arm, p)` for a policy with these functions.
+
+    It removes an arm, adds a new one in its place, and returns `via` as `rename_removed` does; the
+    new arm has the last number. It is the same as `handful.policies.changes.changed` with one arm
+    removed and one added.
+    """
+
+    def renew(state: Any, arm: int, p: Any) -> int:
+        slot = slot_of(state, arm)
+        via = rename_removed(state, arm, p.K)
+        goes_on = True
+        if slot >= 0:
+            goes_on = withdraw(state, slot, p)
+        state.news = state.news + 1 if news_first else 0
+        if goes_on:
+            goes_on = resized(state, p.K, p)
+        if not goes_on:
+            forget_arms(state)
+            start(state, p)
+        return via
+
+    return renew
 
 
 def _copied(value: int | float | list[int]) -> int | float | list[int]:

@@ -1,19 +1,20 @@
-"""Traffic: rewards that come late or never, and means that drift.
+"""Traffic: rewards that come late or never, means that drift, and arms that come and go.
 
     delay=D             the reward of decision t is delivered right after decision t + D was made;
                         D = 0: at once, before the next decision
     delay=geometric:D   the delays are independent geometric numbers 0, 1, 2, ... with mean D
     delay=batch:N       rewards are delivered together, after every N-th decision
     lost=P              each reward is lost with this probability, independently of all others
-    clicks_only=W       nothing is known of a reward of 0 before W decisions have passed
+    clicks_only=W       a reward of 0 is never reported, and policies wait for others W decisions
     drift=...           the means change, see `drift.py`
+    churn=E             every E decisions an arm is replaced by a new one, see `churn.py`
 
 Rewards that are due at the same moment are delivered in the order of their decisions. Rewards that
 are not due when the horizon ends are never delivered.
 
-`clicks_only` is for events of which only the positive ones are seen, such as clicks: if none has
-come for W decisions, the reward is taken to be 0. Here, a reward of 0 has a delay of exactly W
-decisions, and one above 0 that of `delay`. A lost reward is not delivered, whatever its value.
+`clicks_only` is for events of which only the positive ones are seen, such as clicks. A reward of 0
+is never delivered. Policies are given `clicks_only=W`: what has not come after W to 2 W decisions
+(`handful.core.flight`) counts as 0, and a click that comes later has expired.
 
 The simulator compiles the functions of numbers as they stand.
 """
@@ -27,6 +28,7 @@ from typing import Any, NamedTuple
 from handful.core.rng import Generator, positive_uniform, uniform
 from handful.errors import SettingError, integer
 from handful.instances.base import Instance
+from handful.instances.churn import churn
 from handful.instances.drift import NONE, Drift, drift, mean_range
 
 FIXED, GEOMETRIC, BATCH = range(3)
@@ -36,8 +38,6 @@ MOST_DELAY = 10**6
 """The longest delay, mean delay, batch or wait for a click: rewards under way take memory."""
 LOST = -1
 """In place of the time at which a lost reward arrives."""
-NO_WAIT = -1
-"""In `Numbers.clicks_only`: rewards of 0 come like others."""
 MOST_LOG = 53.0 * math.log(2.0)
 """The highest -ln U of the uniform numbers U that geometric delays are made of."""
 
@@ -52,22 +52,26 @@ class Numbers(NamedTuple):
     """Of a geometric delay, ln(D / (D + 1)): each further decision has the probability q."""
     lost: float
     clicks_only: int
+    """The window of policies that see no rewards of 0; 0 if they see them."""
     drift: int
     drift_number: float
     low: float
     """The lowest mean of an instance whose means drift."""
     high: float
+    churn: int
+    """The decisions between two arms that are replaced; 0 if arms stay."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """When rewards come, how many are lost, and how means drift. See the module."""
+    """When rewards come, how many are lost, how means drift, when arms leave. See the module."""
 
     kind: int = FIXED
     delay: float = 0.0
     lost: float = 0.0
     clicks_only: int | None = None
     drift: Drift | None = None
+    churn: int = 0
 
     @property
     def settings(self) -> dict[str, str | int | float]:
@@ -82,7 +86,14 @@ class Traffic:
             found["clicks_only"] = self.clicks_only
         if self.drift is not None:
             found["drift"] = self.drift.name
+        if self.churn:
+            found["churn"] = self.churn
         return found
+
+    @property
+    def changes_means(self) -> bool:
+        """Whether the means of the arms change during a run."""
+        return self.drift is not None or self.churn > 0
 
     @property
     def name(self) -> str:
@@ -97,11 +108,12 @@ class Traffic:
             0 if self.kind == GEOMETRIC else int(self.delay),
             -math.log1p(1.0 / self.delay) if self.kind == GEOMETRIC else 0.0,
             self.lost,
-            NO_WAIT if self.clicks_only is None else self.clicks_only,
+            self.clicks_only or 0,
             self.drift.kind if self.drift else NONE,
             self.drift.number if self.drift else 0.0,
             low,
             high,
+            self.churn,
         )
 
     def longest_delay(self, horizon: int) -> int:
@@ -109,15 +121,19 @@ class Traffic:
         longest = int(self.delay)
         if self.kind == GEOMETRIC:
             longest = math.ceil(MOST_LOG * (self.delay + 1.0))
-        return min(horizon, max(longest, self.clicks_only or 0))
+        return min(horizon, longest)
 
     def shortened(self, horizon: int) -> Traffic:
-        """Return the traffic with delays of at most a quarter of the horizon, for a short check."""
+        """Return the traffic with delays of at most a quarter of the horizon, for a short check.
+
+        Arms come and go as often at least.
+        """
         most = max(1, horizon // 4)
         return replace(
             self,
             delay=min(self.delay, most),
-            clicks_only=None if self.clicks_only is None else min(self.clicks_only, 2 * most),
+            clicks_only=None if self.clicks_only is None else min(self.clicks_only, most),
+            churn=min(self.churn, most),
         )
 
 
@@ -126,7 +142,7 @@ def in_words(settings: dict[str, Any]) -> str:
     return " ".join(f"{key}={settings[key]}" for key in SETTINGS if key in settings)
 
 
-SETTINGS = ("delay", "lost", "clicks_only", "drift")
+SETTINGS = ("delay", "lost", "clicks_only", "drift", "churn")
 """The settings of a simulation that are about its traffic."""
 
 
@@ -135,8 +151,12 @@ def traffic(
     lost: float | None = None,
     clicks_only: int | None = None,
     drift_spec: str | None = None,
+    every: int | None = None,
 ) -> Traffic | None:
-    """Return the traffic with these settings; None if every reward comes at once and means stay."""
+    """Return the traffic with these settings; None if every reward comes at once and means stay.
+
+    Every so many decisions, `every`, an arm is replaced.
+    """
     kind, number = _delay(delay)
     made = Traffic(
         kind,
@@ -144,6 +164,7 @@ def traffic(
         _lost(lost),
         _clicks_only(clicks_only, kind, number),
         None if drift_spec is None else drift(drift_spec),
+        churn(every),
     )
     return made if made.settings else None
 
@@ -181,15 +202,16 @@ def _lost(lost: float | None) -> float:
 
 
 def _clicks_only(window: int | None, kind: int, delay: float) -> int | None:
-    """Return the decisions after which a reward that has not come is 0."""
+    """Return the decisions for which policies wait for a click."""
     if window is None:
         return None
     number = integer("clicks_only", window)
-    least = max(1, int(delay)) if kind == FIXED else 1
+    # Geometric delays have no bound: some clicks expire whatever the window.
+    least = 1 if kind == GEOMETRIC else max(1, int(delay) - (kind == BATCH))
     if not least <= number <= MOST_DELAY:
         raise SettingError(
-            f"clicks_only={window}: give the decisions after which a reward that has not come is "
-            f"0, at least {least} (clicks come with a delay, too) and at most {MOST_DELAY}"
+            f"clicks_only={window}: give the decisions after which a click that has not come "
+            f"counts as none, at least {least} (clicks come with a delay) and at most {MOST_DELAY}"
         )
     return number
 
@@ -209,8 +231,6 @@ def arrival(flow: Numbers, t: int, reward: float, rng: Generator) -> int:
         delay = int(math.log(positive_uniform(rng)) / flow.log_q)
     elif flow.kind == BATCH:
         delay = (flow.delay - t % flow.delay) % flow.delay
-    if lost:
+    if lost or (flow.clicks_only > 0 and reward <= 0.0):
         return LOST
-    if flow.clicks_only >= 0 and reward <= 0.0:
-        delay = flow.clicks_only
     return t + delay

@@ -155,6 +155,10 @@ __all__ = [
 ]
 
 
+COUNTS = ("window", "clicks_only")
+"""What any policy can be given besides its settings that is an integer."""
+
+
 def policy_class(name: str) -> type[Policy]:
     """Return the policy of that name, in any case, or raise an error that lists the nearest."""
     plain = str(name).strip().lower()
@@ -188,7 +192,8 @@ def parse_settings(text: str, whole: str) -> dict[str, float]:
 def policy(name: str, arms: ArmsLike, memory: int | None = None, **settings: Any) -> Policy:
     """Return a policy by its name: `policy("ucb-m:eta=0.5", arms=creatives, memory=8)`."""
     cls, inline = parse_name(name)
-    return cls(arms, memory, **{**settings, **inline})
+    whole = {key: int(inline[key]) for key in COUNTS if inline.get(key, 0.5).is_integer()}
+    return cls(arms, memory, **{**settings, **inline, **whole})
 
 
 def from_bytes(blob: bytes, arms: ArmsLike) -> Policy:

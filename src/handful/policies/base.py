@@ -40,6 +40,7 @@ class Policy(Shown):
              1.5 to 3 times the mean delay of recent rewards (`handful.core.flight`)
     default  the reward of a decision that is written off; None: it counts as lost. With a default,
              all rewards count when the window of their decision ends (`handful.core.flight`)
+    clicks_only=W    only rewards above 0 are ever reported: short for window=W, default=0
 
     Methods may be called from several threads; each call is applied as a whole. `lock` makes
     several calls one step.
@@ -54,11 +55,12 @@ class Policy(Shown):
         rescale: tuple[float, float] | None = None,
         window: int | None = None,
         default: float | None = None,
+        clicks_only: int | None = None,
         **settings: float,
     ) -> None:
         known = arms_for(type(self), arms)
         values = check_settings(type(self), settings)
-        rewards = check_rewards(rescale, window, default)
+        rewards = check_rewards(rescale, window, default, clicks_only)
         self._make(known, self.memory_for(memory, known.n), rewards, values)
         self._key = seed_word(seed)
         self._mean_of = None

@@ -83,8 +83,9 @@ def changed(
     # From the last index on, so that the order in which labels were given plays no part.
     for arm in sorted(removed, reverse=True):
         slot = slot_of(state, arm)
-        for old, new in rename_removed(state, arm, len(labels)):
-            labels[new] = labels[old]
+        via = rename_removed(state, arm, len(labels))
+        labels[arm] = labels[via]
+        labels[via] = labels[-1]
         labels.pop()
         if slot < 0 or not goes_on:
             continue

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from handful.core.change import move, vacate
 from handful.core.rng import Generator
 from handful.core.shuffle import arm_at, position_of
-from handful.core.state import Int, Small, State, admit, most_pulled
+from handful.core.state import Int, Small, State, admit, most_pulled, slot_of
 from handful.errors import RuleError, SettingError, StateError
 from handful.policies.base import Policy
 from handful.policies.schedule import (
@@ -280,7 +280,9 @@ class PhasedPolicy(Policy):
             slot = most_pulled(state)
             move(state, slot, 0)
         vacate(state, slot)
-        state.done = sum(state.pulls[: state.held])
+        state.done = 0
+        for j in range(state.held):
+            state.done += state.pulls[j]
         return True
 
     @staticmethod
@@ -340,10 +342,19 @@ def begin_with_all(state: PhasedState, K: int) -> None:
     """Put every arm in memory that is not there; those that are keep their statistics."""
     state.phase = state.sub_phase = 1
     state.origin = 0
-    held = set(state.arm[: state.held])
-    for arm in range(K):
-        if arm not in held:
+    first_new = K - state.news
+    known = 0
+    for slot in range(state.held):
+        if state.arm[slot] < first_new:
+            known += 1
+    if known == state.held == first_new:
+        for arm in range(first_new, K):
             admit(state, state.held, arm)
+    else:
+        # There was no room for all: seldom, and no more arms than a memory bound.
+        for arm in range(K):
+            if slot_of(state, arm) < 0:
+                admit(state, state.held, arm)
     state.news = 0
 
 

@@ -73,15 +73,32 @@ class Rewards(NamedTuple):
     """The reward in [0, 1] of a decision that is written off; NaN: none, it counts as lost."""
 
 
-def check_rewards(rescale: Any, window: Any = None, default: Any = None) -> Rewards:
+def check_rewards(
+    rescale: Any, window: Any = None, default: Any = None, clicks_only: Any = None
+) -> Rewards:
     """Return how rewards come, or raise an error that says what is wrong with it."""
     span = check_rescale(rescale)
+    name = "window"
+    if clicks_only is not None:
+        name = "clicks_only"
+        if window is not None or default is not None:
+            raise SettingError(
+                f"clicks_only={clicks_only!r} says how long a click is waited for, and that a "
+                "decision without one has the reward 0: leave window and default out"
+            )
+        lo, hi = span or UNIT
+        if not lo <= 0.0 <= hi:
+            raise SettingError(
+                f"clicks_only={clicks_only!r}: a decision without a click has the reward 0, which "
+                f"is not in rescale=({lo:g}, {hi:g}): give window= and default="
+            )
+        window, default = clicks_only, 0.0
     turns = 0
     if window is not None:
-        turns = integer("window", window)
+        turns = integer(name, window)
         if not 1 <= turns <= MOST_WINDOW:
             raise SettingError(
-                f"window={window!r}: give from 1 to {MOST_WINDOW} decisions, after which a reward "
+                f"{name}={window!r}: give from 1 to {MOST_WINDOW} decisions, after which a reward "
                 "that has not come is written off"
             )
     stands_in = math.nan

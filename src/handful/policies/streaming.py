@@ -406,7 +406,8 @@ class GameOfCoins(OnePass):
         if slot != state.hand or state.over:
             return
         king = state.best
-        if state.tried > 1:
+        # The first arm, and a king that comes up itself after arms came or went, meet nobody.
+        if slot != king or state.level > 0 or state.tosses > 0:
             share = fair_share(p.horizon, p.K)
             if state.level == 0 and state.tosses == 0:
                 # A newcomer brings 2 N, and the first level costs N.

@@ -51,6 +51,7 @@ def simulate(
     lost: float | None = None,
     drift: str | None = None,
     clicks_only: int | None = None,
+    churn: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
     **settings: float,
@@ -75,8 +76,11 @@ def simulate(
             this mean, or "batch:500" for rewards that come together after every 500th decision.
         lost: the probability that a reward never comes.
         drift: how the means change: "falls", "rises", "rises:0.97", "swap:5" or "walk:0.01" (see
-            "Late and lost rewards, drifting means" in docs/simulation.md).
-        clicks_only: after how many decisions a reward of 0 comes, where only clicks are seen.
+            "Late and lost rewards" in docs/simulation.md).
+        clicks_only: rewards of 0 are never reported, and policies are given this `clicks_only`:
+            what has not come after so many decisions counts as 0.
+        churn: after how many decisions, again and again, an arm drawn at random is removed and a
+            new one added, with the mean that a random arm of the instance starts with.
         n_jobs: workers; None: every core for the compiled engine, one for the python engine.
         progress: True for a progress bar on a terminal or in a notebook, or a function that is
             called now and then with the number of pulls done in all runs.
@@ -84,7 +88,7 @@ def simulate(
     """
     planned = cell(
         policy, instance, memory, horizon, runs, seed, tape, record, settings,
-        delay=delay, lost=lost, drift=drift, clicks_only=clicks_only,
+        delay=delay, lost=lost, drift=drift, clicks_only=clicks_only, churn=churn,
     )  # fmt: skip
     total = planned.horizon * planned.runs
     what = f"{planned.label} on {planned.world}"
@@ -130,6 +134,7 @@ def compare(
     lost: float | None = None,
     drift: str | None = None,
     clicks_only: int | None = None,
+    churn: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
     **settings: float,
@@ -150,10 +155,11 @@ def compare(
         seed: any integer; 0 unless given.
         engine: as in `simulate`; "auto" unless given.
         delay: as in `simulate`. On a tape, delays and losses are the same for both policies, and so
-            are drifting means.
+            are drifting means, and arms that come and go.
         lost: as in `simulate`.
         drift: as in `simulate`.
         clicks_only: as in `simulate`.
+        churn: as in `simulate`.
         n_jobs: workers.
         progress: as in `simulate`, once for each policy.
         settings: none; a setting belongs to one of the two and is part of its name.
@@ -166,8 +172,8 @@ def compare(
         )
     if isinstance(a, Result) and isinstance(b, Result):
         given = (
-            instance, memory, horizon, runs, seed, engine, delay, lost, drift, clicks_only, n_jobs,
-            progress,
+            instance, memory, horizon, runs, seed, engine, delay, lost, drift, clicks_only, churn,
+            n_jobs, progress,
         )  # fmt: skip
         if any(value is not None for value in given):
             raise SettingError(
@@ -189,7 +195,7 @@ def compare(
         simulate(
             policy, instance, memory=memory if cls.takes_memory() else None, horizon=horizon,
             runs=100 if runs is None else runs, seed=seed or 0, engine=engine or "auto",
-            tape=True, delay=delay, lost=lost, drift=drift, clicks_only=clicks_only,
+            tape=True, delay=delay, lost=lost, drift=drift, clicks_only=clicks_only, churn=churn,
             n_jobs=n_jobs, progress=progress,
         )
         for policy, cls in zip((a, b), classes, strict=True)

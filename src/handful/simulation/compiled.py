@@ -33,6 +33,7 @@ from handful.simulation.mistakes import not_compiled
 from handful.simulation.outcome import Outcome, Stays, joined
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import (
+    churn_stream,
     delay_stream,
     drift_stream,
     policy_seed,
@@ -241,6 +242,7 @@ def _batch(cell: Cell, grid: list[int], runs: range) -> Batch:
         stop=np.zeros(1, dtype=np.int64),
         delays=_streams(cell, delay_stream, runs),
         drifts=_streams(cell, drift_stream, runs),
+        churns=_streams(cell, churn_stream, runs),
     )
 
 

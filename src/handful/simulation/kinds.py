@@ -7,7 +7,8 @@ and one kind of cells, whatever the policy:
     Records    any policy: its `propose` and `observe`, compiled from their own source
     Phases     the paper's algorithms, whose schedule is known beforehand: many runs in lockstep,
                tables, sub-phases looked up, pulls skipped; proven equal to the two functions
-    InTraffic  cells with late or lost rewards or drifting means: the two functions, compiled
+    InTraffic  cells with late or lost rewards, or means or arms that change: the two functions,
+               compiled
 
 To give a kind of policy a faster kernel, write a `Kind` that serves it and make one below.
 """
@@ -297,7 +298,7 @@ class Phases(Kind):
 
 
 class InTraffic(Records):
-    """Any policy where rewards come late or never, or means drift."""
+    """Any policy where rewards come late or never, or means or arms change."""
 
     def serves(self, policy: type[Policy]) -> bool:
         """None by itself: `kind_for` takes this kind for cells with traffic."""
@@ -305,7 +306,7 @@ class InTraffic(Records):
 
     def cannot_skip(self, cell: Cell) -> str:
         """Why not: pulls whose rewards are under way cannot be skipped."""
-        return "rewards that come late or never, and means that drift, are simulated pull by pull"
+        return "rewards that come late or never, and means that change, are simulated pull by pull"
 
     def cost(self, cell: Cell) -> float:
         """By memory: most policies look at every slot."""
@@ -318,7 +319,7 @@ class InTraffic(Records):
     def kernel(self, cell: Cell, build: Build) -> Any:
         """One for each policy."""
         policy: Any = cell.policy
-        return traffic.traffic_kernel(policy, build)
+        return traffic.traffic_kernel(policy, build, _traffic(cell).churn > 0)
 
     def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
         """With a record of the policy and room for the rewards under way."""
@@ -327,7 +328,7 @@ class InTraffic(Records):
         values = check_settings(cell.policy, cell.policy_settings())
         p = cell.policy.parameters(instance.n_arms, cell.memory, instance.endless, values)
         longest = busy.longest_delay(cell.horizon)
-        arms = instance.n_arms if busy.drift else 0
+        arms = instance.n_arms if busy.changes_means else 0
         space = traffic.traffic_space(self.space(cell), longest, arms)
 
         def call(block: Block, batch: Batch) -> None:

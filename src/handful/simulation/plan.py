@@ -15,6 +15,7 @@ from typing import Any
 
 from handful.errors import SettingError, UnknownNameError, integer
 from handful.instances import Instance, instance
+from handful.instances.churn import check_churn
 from handful.instances.traffic import Traffic, traffic
 from handful.policies import POLICIES, parse_settings, policy_class
 from handful.policies.base import Policy
@@ -25,7 +26,7 @@ ENGINES = ("auto", "skip", "compiled", "python")
 MAX_HORIZON = 2**53
 MAX_RUNS = 10**9
 FEW_ARMS = 4096
-"""Up to this many arms, pulls are counted by arm, and means can drift."""
+"""Up to this many arms, pulls are counted by arm, and means can drift and arms come and go."""
 _CLASS = re.compile(r"((?:[^\W\d]\w*\.)*[^\W\d]\w*):([^\W\d]\w*)(?::(.*))?", re.DOTALL)
 """module:Class, with settings after a second colon."""
 
@@ -45,7 +46,7 @@ class Cell:
     record: bool = False
     first_run: int = 0
     traffic: Traffic | None = None
-    """How late rewards come, how many are lost, how means drift; None: at once, all, not at all."""
+    """How rewards come, means drift and arms come and go; None: at once, and not at all."""
     known_as: str = ""
     """The id of the cell that the user asked for, if another policy runs in its place."""
 
@@ -119,16 +120,23 @@ def cell(
     lost: float | None = None,
     drift: str | None = None,
     clicks_only: int | None = None,
+    churn: int | None = None,
 ) -> Cell:
     """Make a validated cell.
 
     Settings in the policy's name, such as `ucb-m:eta=0.2`, take precedence over `settings`. `runs`
-    is how many runs there are, or the range of their numbers. For `delay`, `lost`, `drift` and
-    `clicks_only` see `simulate`.
+    is how many runs there are, or the range of their numbers. For `delay`, `lost`, `drift`,
+    `clicks_only` and `churn` see `simulate`.
     """
     numbers = run_range(runs)
     cls, inline = parse_policy(policy)
     given = {**{k: v for k, v in (settings or {}).items() if v is not None}, **inline}
+    for key in ("window", "default", "clicks_only"):
+        if key in given and key not in cls.settings:
+            raise SettingError(
+                f"{key}={given[key]:g} of {cls.name}: how rewards come is the same for all "
+                "policies of a simulation: give clicks_only=W, or --clicks-only W, beside them"
+            )
     values = check_settings(cls, given)
     for listing in ("tolist", "to_list"):  # an array of NumPy's, a column of pandas' or polars'
         if hasattr(instance_spec, listing):
@@ -144,10 +152,17 @@ def cell(
             f"{cls.name} is for finite sets of arms, and {world.name} is endless: take an instance "
             "such as linear:100, or a policy such as qucb-m"
         )
-    busy = traffic(delay, lost, clicks_only, drift)
+    busy = traffic(delay, lost, clicks_only, drift, churn)
     pulls = whole("horizon", horizon, MAX_HORIZON)
     if busy is not None and busy.drift is not None:
         busy.drift.check(world, FEW_ARMS, pulls)
+    if busy is not None and busy.churn:
+        check_churn(busy.churn, world, FEW_ARMS, pulls)
+        if cls.own_arms is not None:
+            raise SettingError(
+                f"churn={busy.churn}: {cls.name} is for exactly {cls.own_arms} arms that stay: "
+                "take a policy such as race or ucb-m"
+            )
     return Cell(
         policy=cls,
         memory=cls.memory_for(memory, world.n_arms),

@@ -12,9 +12,11 @@ from signal import SIG_IGN, SIGINT, signal
 
 import numpy as np
 
+from handful.core.arms import FiniteArms
 from handful.core.reservoir import Reservoir
 from handful.core.rng import GOLDEN, tape_word
-from handful.instances.drift import NONE, change, change_time
+from handful.instances.churn import newcomer
+from handful.instances.drift import change, change_time
 from handful.instances.traffic import LOST, Traffic, arrival
 from handful.policies.base import Policy
 from handful.policies.mistakes import wrong_arm, wrong_slot
@@ -23,6 +25,7 @@ from handful.simulation.mistakes import RAISED, raise_from_python
 from handful.simulation.outcome import Outcome, Stays
 from handful.simulation.plan import FEW_ARMS, Cell
 from handful.simulation.seeds import (
+    churn_stream,
     delay_stream,
     drift_stream,
     policy_seed,
@@ -117,22 +120,27 @@ def _simulate_in_traffic(
     grid: list[int],
     progress: Callable[[int], None] | None = None,
 ) -> Outcome:
-    """One run of a cell whose rewards come late or never, or whose means drift."""
+    """One run of a cell whose rewards come late or never, or whose means or arms change."""
     world, T = cell.instance, cell.horizon
     flow = traffic.numbers(world)
     policy = _policy(cell, run)
     rng = reward_stream(cell.seed, cell.id, run)
     late = delay_stream(cell.seed, cell.id, run, cell.tape)
     drifting = drift_stream(cell.seed, cell.id, run, cell.tape)
+    churning = churn_stream(cell.seed, cell.id, run, cell.tape)
     key = tape_key(cell.seed, run)
     arms_key = world_key(cell.seed, cell.id, run, cell.tape)
-    means = [] if flow.drift == NONE else [world.mean(arm) for arm in range(world.n_arms)]
+    means = [world.mean(arm) for arm in range(world.n_arms)] if traffic.changes_means else []
     best = max(means, default=world.best_mean)
 
     def mean_now(arm: int) -> float:
         return means[arm] if means else world.mean(arm, arms_key)
 
-    policy.reveal(mean_now)
+    def reveal() -> None:
+        # A policy knows arms by their index, and the world by their label.
+        policy.reveal(lambda index: mean_now(policy._label(index)))
+
+    reveal()
     waiting: list[tuple[int, int, int, float]] = []
     """(arrival, decision, ticket, reward) of the rewards under way."""
     changes = 0
@@ -148,7 +156,13 @@ def _simulate_in_traffic(
             change(flow.drift, flow.drift_number, flow.low, flow.high, means, drifting)
             changes += 1
             best = max(means)
-            policy.reveal(mean_now)
+            reveal()
+        if flow.churn and t > 1 and (t - 1) % flow.churn == 0:
+            place, origin = newcomer(world.n_arms, churning)
+            means[place] = world.mean(origin)
+            best = max(means)
+            _replace(policy, place)
+            reveal()
         try:
             arm, ticket = policy.decide()
         except RAISED as error:
@@ -184,12 +198,26 @@ def _simulate_in_traffic(
 def _policy(cell: Cell, run: int) -> Policy:
     """Return the policy of a run, as it starts."""
     world = cell.instance
+    arms: Reservoir | list[int] | int = Reservoir(_own_index) if world.endless else world.n_arms
+    clicks_only = None
+    if cell.traffic is not None:
+        clicks_only = cell.traffic.clicks_only
+        if cell.traffic.churn:
+            arms = list(range(world.n_arms))
     return cell.policy(
-        Reservoir(_own_index) if world.endless else world.n_arms,
+        arms,
         None if cell.policy.own_memory or cell.policy.unbounded else cell.memory,
         seed=policy_seed(cell.seed, cell.id, run),
+        clicks_only=clicks_only,
         **cell.policy_settings(),
     )
+
+
+def _replace(policy: Policy, place: int) -> None:
+    """Remove an arm and add a new one with the same label, which says where it is in the world."""
+    arms = policy._arms
+    assert isinstance(arms, FiniteArms)
+    policy._change([place], arms.indices_of([place]))
 
 
 def _own_index(index: int) -> int:
@@ -218,7 +246,7 @@ class _StayLog:
         state = self.policy._state
         self.start = t
         self.born = self._born()
-        self.arms = list(state.arm[: state.held])
+        self.arms = [self.policy._label(arm) for arm in state.arm[: state.held]]
         self.counts = dict.fromkeys(self.arms, 0)
         self.recommended = self._recommended()
 

@@ -137,11 +137,12 @@ class Result:
     def quantile_regret(self, rho: float) -> Estimate:
         """Return R_T(rho), the quantile regret at the horizon (docs/mathematics.md)."""
         s = self.settings
-        if "drift" in s:
-            raise SettingError(
-                f"quantile regret compares with a fixed mean, and with drift={s['drift']} the "
-                "means change: leave rho out"
-            )
+        for change in ("drift", "churn"):
+            if change in s:
+                raise SettingError(
+                    f"quantile regret compares with a fixed mean, and with {change}={s[change]} "
+                    "the means change: leave rho out"
+                )
         shortfall = s["best_mean"] - instance(s["instance"]).quantile(rho)
         return Estimate(self.curve.per_run[:, -1] - s["horizon"] * shortfall)
 
@@ -154,7 +155,7 @@ class Result:
 
     @property
     def traffic(self) -> str:
-        """How late rewards come and means drift, as `delay=200 lost=0.1`; empty if they do not."""
+        """How rewards come and arms change, as `delay=200 lost=0.1`; empty if they do not."""
         return in_words(self.settings)
 
     @property

@@ -4,8 +4,8 @@ The generators of run r of a cell are seeded by (seed, cell, r) alone. The numbe
 batch, the engine and the horizon have no influence, so any range of runs can be simulated alone. A
 reward tape is seeded by (seed, r) alone, so all policies get the same rewards for the same arm and
 time. Which numbers are then drawn from the generators depends on whether the engine skips pulls:
-see "Random numbers" in docs/design.md. Delays, losses and drifting means have generators of their
-own, which on a tape are seeded by (seed, r) alone, too.
+see "Random numbers" in docs/design.md. Delays and losses, drifting means, and arms that come and go
+have generators of their own, which on a tape are seeded by (seed, r) alone, too.
 """
 
 from __future__ import annotations
@@ -36,6 +36,11 @@ def delay_stream(seed: int, cell: str, run: int, tape: bool) -> list[int]:
 def drift_stream(seed: int, cell: str, run: int, tape: bool) -> list[int]:
     """The generator of drifting means in a run; on a tape it is the same for all policies."""
     return stream("drift", seed, "" if tape else cell, run)
+
+
+def churn_stream(seed: int, cell: str, run: int, tape: bool) -> list[int]:
+    """The generator of arms that come and go; on a tape it is the same for all policies."""
+    return stream("churn", seed, "" if tape else cell, run)
 
 
 def tape_key(seed: int, run: int) -> int:

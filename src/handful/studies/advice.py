@@ -35,7 +35,7 @@ NEED_HORIZON = ("sqrt-run", "nonrecalling-run")
 """Candidates that must be given the horizon."""
 
 IN_TRAFFIC = 10**5
-"""The longest horizon that is simulated with late or lost rewards or drift: pull by pull."""
+"""The longest horizon that is simulated in traffic, which is simulated pull by pull."""
 SLOW, TOO_SLOW = 100, 2000
 """Above SLOW arms in memory a tenth of the pulls is simulated; above TOO_SLOW nothing."""
 TURNS = 5
@@ -85,7 +85,7 @@ class Advice:
     asked_horizon: int | None = None
     """How many pulls there will be, if that was given."""
     traffic: str = ""
-    """How rewards come and means drift, such as `delay=200 lost=0.2`; empty: at once, and not."""
+    """How rewards come and arms change, such as `delay=200 lost=0.2`; empty: at once, and not."""
 
     @property
     def best(self) -> Candidate:
@@ -186,6 +186,7 @@ def advise(
     lost: float | None = None,
     drift: str | None = None,
     clicks_only: int | None = None,
+    churn: int | None = None,
     n_jobs: int | None = None,
     progress: Report | None = None,
 ) -> Advice:
@@ -202,7 +203,8 @@ def advise(
         delay: how late rewards come, as in `simulate`; then at most 10^5 pulls are simulated.
         lost: the probability that a reward is lost.
         drift: how means change, as in `simulate`.
-        clicks_only: after how many decisions no reward means 0, as in `simulate`.
+        clicks_only: rewards of 0 are never reported, and are waited for so long; as in `simulate`.
+        churn: every how many decisions an arm is replaced, as in `simulate`.
         n_jobs: workers.
         progress: called with the share of the work done and what is being done.
     """
@@ -211,7 +213,7 @@ def advise(
     asked = None if horizon is None else whole("horizon", horizon, MAX_HORIZON)
     if K == 1:
         raise SettingError("with one arm there is nothing to choose")
-    busy = make_traffic(delay, lost, clicks_only, drift)
+    busy = make_traffic(delay, lost, clicks_only, drift, churn)
     usual = USUAL_HORIZON if busy is None else IN_TRAFFIC
     simulated = min(asked or usual, usual)
     if K is not None and M >= K > SLOW:
@@ -230,7 +232,9 @@ def advise(
     names = [name for name in candidates(K, M) if asked or name not in NEED_HORIZON]
     if busy is not None and busy.drift is not None and "race" in names and K is not None and M < K:
         names.insert(1, f"race:every={max(1, simulated // TURNS)}")
-    given = {"delay": delay, "lost": lost, "drift": drift, "clicks_only": clicks_only}
+    given = {
+        "delay": delay, "lost": lost, "drift": drift, "clicks_only": clicks_only, "churn": churn,
+    }  # fmt: skip
     plan = [
         (name, {w: _cell(name, K, M, w, simulated, runs, seed, given) for w in worlds})
         for name in names
@@ -325,7 +329,10 @@ def _cell(
 def _words(planned: Cell, stored: int, K: int | None) -> int:
     arms: Any = Reservoir(lambda index: index) if K is None else K
     memory = max(2, stored) if planned.policy.takes_memory() else None
-    made: Policy = planned.policy(arms, memory, seed=0, **planned.policy_settings())
+    clicks_only = None if planned.traffic is None else planned.traffic.clicks_only
+    made: Policy = planned.policy(
+        arms, memory, seed=0, clicks_only=clicks_only, **planned.policy_settings()
+    )
     return made.memory_words
 
 

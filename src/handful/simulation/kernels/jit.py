@@ -36,7 +36,7 @@ import numpy as np
 from numba.core.errors import NumbaError as CompileError
 from numba.extending import overload
 
-from handful.core import rng, state
+from handful.core import change, rng, state
 from handful.errors import MemoryFullError
 from handful.simulation.kernels.cache import cache_in
 from handful.simulation.kernels.identity import identity_of, is_ours
@@ -62,6 +62,7 @@ _frozen: dict[FunctionType, str | None] = {}
 """The identities of a user's functions when kernels first could call them."""
 _used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, state.grow, state.extend}
 """Plain functions that kernels can call. The first ones mean something else there, see below."""
+_used |= {change.copy_slot, change.follow, change.forget_arms}  # so do these, see `kernels.state`
 _CHECKED = {state.admit}
 """Functions of ours that policies give a slot to: seldom called, so that checks cost nothing."""
 

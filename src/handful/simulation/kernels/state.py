@@ -4,6 +4,9 @@ A policy's functions say `state.incumbent = j` and `state.pulls[j] += 1`. Online
 object. Here it is bound to a record of a structured array (the scalars), a structured array of
 slots and one of the entries of its history, so that Numba compiles the very same functions. A
 kernel compiled for one memory size serves all others: the types of the arrays do not depend on it.
+
+The three functions of `handful.core.change` that look at the fields of a record are written again
+here. Which fields name a slot is known by their titles in the NumPy type.
 """
 
 from __future__ import annotations
@@ -19,13 +22,17 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr, signat
 from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
-from handful.core.state import State, columns, fields
+from handful.core import change
+from handful.core.state import NO_SLOT, State, columns, fields
 
 Scalars = NDArray[np.void]
 Slots = NDArray[np.void]
 History = NDArray[np.void]
 NO_HISTORY = [("no_history", "i1")]
 """The type of an entry where the record has no history: an array must have some type."""
+_SLOT = "slot: "
+"""The title of a field that names a slot starts with this."""
+_OPTIONS = {"no_cfunc_wrapper": True}
 
 
 def empty_record(cls: type[State], slots: int, entries: int) -> tuple[Scalars, Slots, History]:
@@ -34,7 +41,10 @@ def empty_record(cls: type[State], slots: int, entries: int) -> tuple[Scalars, S
     per_slot = columns(cls, [name for name, kind in known.items() if kind.per_slot])
     history = columns(cls, [name for name, kind in known.items() if kind.of_history])
     listed = {name for name, *_ in (*per_slot, *history)}
-    scalars = columns(cls, [name for name in known if name not in listed])
+    scalars = [
+        ((_SLOT + name, name), *rest) if known[name].is_slot else (name, *rest)
+        for name, *rest in columns(cls, [name for name in known if name not in listed])
+    ]
     return (
         np.zeros(1, dtype=np.dtype(scalars)),
         np.zeros(slots, dtype=np.dtype(per_slot)),
@@ -148,9 +158,95 @@ def _bind(context: Any, scalars: Any, slots: Any, history: Any) -> Any:
     return BoundType(scalars.dtype, slots, history)(scalars, slots, history), emit
 
 
-@overload(bind, jit_options={"no_cfunc_wrapper": True})
+@overload(bind, jit_options=_OPTIONS)
 def _bind_in_a_kernel(scalars: Any, slots: Any, history: Any) -> Any:
     def bound(scalars: Any, slots: Any, history: Any) -> Any:
         return _bind(scalars, slots, history)
 
     return bound
+
+
+# Arms that come and go.
+
+
+@intrinsic
+def _copy_slot(context: Any, bound: Any, source: Any, slot: Any) -> Any:
+    def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        kind = call.args[0].slots
+        slots = _opened_slots(context, builder, call.args[0], arguments[0])
+        there, here = (
+            cgutils.get_item_pointer(context, builder, kind, slots, [at], wraparound=False)
+            for at in arguments[1:]
+        )
+        size = context.get_constant(types.int64, kind.dtype.size)
+        cgutils.raw_memcpy(builder, here, there, size, 1)
+        return context.get_dummy_value()
+
+    return types.void(bound, types.int64, types.int64), emit
+
+
+@intrinsic
+def _follow(context: Any, bound: Any, source: Any, slot: Any) -> Any:
+    titles = {name: field.title for name, field in bound.record.fields.items()}
+    named = [name for name, title in titles.items() if (title or "").startswith(_SLOT)]
+
+    def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        kind = call.args[0]
+        for name in named:
+            here = _read(context, builder, kind, arguments[0], name)
+            source, slot = (builder.trunc(at, here.type) for at in arguments[1:])
+            value = builder.select(builder.icmp_signed("==", here, source), slot, here)
+            set_it = types.void(kind, kind.record.typeof(name))
+            _write(context, builder, set_it, (arguments[0], value), name)
+        return context.get_dummy_value()
+
+    return types.void(bound, types.int64, types.int64), emit
+
+
+@intrinsic
+def _clear(context: Any, bound: Any) -> Any:
+    own = [name for name in bound.record.fields if name not in fields(State)]
+
+    def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        kind = call.args[0]
+        slots = _opened_slots(context, builder, kind, arguments[0])
+        zero = ir.Constant(ir.IntType(8), 0)
+        cgutils.memset(builder, slots.data, builder.mul(slots.nitems, slots.itemsize), zero)
+        for name in own:
+            field = kind.record.typeof(name)
+            value = context.get_constant_null(field)
+            _write(context, builder, types.void(kind, field), (arguments[0], value), name)
+        return context.get_dummy_value()
+
+    return types.void(bound), emit
+
+
+def _opened_slots(context: Any, builder: Any, bound: BoundType, value: Any) -> Any:
+    opened = cgutils.create_struct_proxy(bound)(context, builder, value=value)
+    return context.make_array(bound.slots)(context, builder, opened.slots)
+
+
+@overload(change.copy_slot, jit_options=_OPTIONS)
+def _copy_slot_in_a_kernel(state: Any, source: Any, slot: Any) -> Any:
+    def copied(state: Any, source: Any, slot: Any) -> None:
+        _copy_slot(state, source, slot)
+
+    return copied
+
+
+@overload(change.follow, jit_options=_OPTIONS)
+def _follow_in_a_kernel(state: Any, source: Any, slot: Any) -> Any:
+    def followed(state: Any, source: Any, slot: Any) -> None:
+        _follow(state, source, slot)
+
+    return followed
+
+
+@overload(change.forget_arms, jit_options=_OPTIONS)
+def _forget_arms_in_a_kernel(state: Any) -> Any:
+    def forgotten(state: Any) -> None:
+        _clear(state)
+        state.held = 0
+        state.pending = NO_SLOT
+
+    return forgotten

@@ -1,4 +1,4 @@
-"""Any policy in traffic as a kernel: rewards come late or never, and means drift.
+"""Any policy in traffic as a kernel: rewards come late or never, means drift, arms come and go.
 
 The policy's `propose` and `observe` are compiled from their own source, as in `record`, and every
 decision is made one by one. Delays are bounded, also random ones, since uniform numbers have 53
@@ -8,6 +8,9 @@ more are under way.
 What is true of an arm is looked up when a slot is first pulled in a stay, and again whenever means
 change. Until then the gap of a slot is constant, so that regret is still an exact sum of pulls
 times gaps.
+
+Where arms come and go, an arm of the policy is a number that may change (`handful.core.change`),
+and `places` says where it is in the world. Kernels for other cells have nothing of this.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from handful.core import flight
+from handful.core import change, flight
 from handful.core.state import fields
-from handful.instances import drift, traffic
+from handful.instances import churn, drift, traffic
 from handful.policies.base import Policy
 from handful.policies.definition import parameters_with
 from handful.simulation.kernels.arrays import Floats, Ints, Words
@@ -42,15 +45,15 @@ for _function in (
     flight.turn,
     flight.close,
     flight.answer,
+    flight.keep,
     traffic.arrival,
     drift.change_time,
     drift.best_arm,
     drift.change,
+    churn.newcomer,
 ):
     use(_function)
 
-BY_DELAYS = 0.0
-"""The window: that of a policy that is given none."""
 NOWHERE = -1
 
 
@@ -76,23 +79,29 @@ class TrafficSpace(NamedTuple):
     record: RecordSpace
     waiting: Waiting
     means: Floats
-    """Of all arms, if they drift."""
+    """Of all arms, if they change."""
+    places: Ints
+    """Where each arm of the policy is among the means, if arms come and go."""
     delays: Words
     """The generator of delays and losses."""
     drifts: Words
     """The generator of drifting means."""
+    churns: Words
+    """The generator of arms that come and go."""
 
 
 def traffic_space(record: RecordSpace, longest: int, arms: int) -> TrafficSpace:
-    """Return the space for runs of a record, delays up to `longest`, and drifting means."""
+    """Return the space for runs of a record, delays up to `longest`, and changing means."""
     places = np.zeros((4, longest + 1), dtype=np.int32)
-    words = np.zeros((2, 2), dtype=np.uint64)
+    words = np.zeros((3, 2), dtype=np.uint64)
     return TrafficSpace(
         record,
         Waiting(places[0], np.zeros(longest + 1), places[1], places[2], places[3]),
         np.zeros(arms),
+        np.zeros(arms, dtype=np.int64),
         words[0],
         words[1],
+        words[2],
     )
 
 
@@ -112,26 +121,48 @@ def send(waiting: Waiting, here: int, delay: int, slot: int, reward: float) -> N
     waiting.last[there] = here
 
 
+def _replacer(policy: type[Policy], kin: str) -> Any:
+    """Return the function that gives a place in the world to a new arm of a policy."""
+    start, withdraw, resized = policy.start, policy.withdraw, policy.resized
+    renew = named(change.replacer(start, withdraw, resized, policy.news_first), "renew", kin)
+
+    def replace_arm(now: Any, place: int, places: Ints, p: Any) -> None:
+        arm = 0
+        while places[arm] != place:
+            arm += 1
+        via = renew(now, arm, p)
+        places[arm] = places[via]
+        places[via] = places[-1]
+        places[-1] = place
+
+    return named(replace_arm, "replace_arm", kin)
+
+
 @cache
-def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
-    """Return the kernel of run r of a policy in traffic."""
+def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callable[..., None]:
+    """Return the kernel of run r of a policy in traffic; `churning` if arms come and go."""
     start, propose, observe = use(policy.start), use(policy.propose), use(policy.observe)
     clairvoyant = "true_mean" in fields(policy.State)
     reward = reward_of(build)
     mean_in, centre_of = arm_facts(build)
     waited = use(policy.waited)
     p = policy.Parameters or parameters_with(tuple(policy.settings))
-    parts = (start, propose, observe, waited, clairvoyant, p)
+    parts: tuple[Any, ...] = (start, propose, observe, waited, clairvoyant, p)
     # As in `record`: functions that a factory made do not show what they were made of.
     owner = (policy,) if any(f.__closure__ for f in (propose, observe)) else ()
-    kin = family(f"traffic_{build.world_tag}", policy.name, *parts, *owner)
+    kind = "traffic"
+    if churning:
+        kind = "churn"
+        parts = (*parts, use(policy.withdraw), use(policy.resized), policy.news_first)
+    kin = family(f"{kind}_{build.world_tag}", policy.name, *parts, *owner)
+    replace_arm: Any = _replacer(policy, kin) if churning else None
     end_window = named(flight.turner(observe, waited), "end_window", kin)
 
     def run(
         r: int, p: Any, world: World, flow: traffic.Numbers, batch: Batch, space: TrafficSpace
     ) -> None:
         T = batch.grid[-1]
-        record, waiting, means, delays, drifts = space
+        record, waiting, means, places, delays, drifts, churns = space
         scalars, slots, history, truth, stays, generator, scratch, failed = record
         mus, centres, gaps, n = truth.mus, truth.centres, truth.gaps, truth.n
         now = bind(scalars, slots, history)
@@ -141,20 +172,26 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
         delays[1] = batch.delays[r, 1]
         drifts[0] = batch.drifts[r, 0]
         drifts[1] = batch.drifts[r, 1]
+        churns[0] = batch.churns[r, 0]
+        churns[1] = batch.churns[r, 1]
         now.key = batch.order[r]
         now.rng[0] = batch.choices[r, 0]
         now.rng[1] = batch.choices[r, 1]
         start(now, p)
         tape = batch.tape[r]
         best = world.best_mean
-        if flow.drift != drift.NONE:
+        if len(means) > 0:
             for arm in range(len(means)):
                 means[arm] = mean_in(world, arm, batch.arms[r], scratch)
+                places[arm] = arm
             best = means[drift.best_arm(means)]
         changes = 0
         next_change = drift.change_time(flow.drift, flow.drift_number, T, 1)
-        places = len(waiting.first)
-        for i in range(places):
+        next_churn = flow.churn
+        window = flow.clicks_only  # 0, the window of a policy that is given none, unless given
+        default = 0.0 if window > 0 else math.nan
+        ring = len(waiting.first)
+        for i in range(ring):
             waiting.first[i] = NOWHERE
         here = 0
         high = 0.0
@@ -165,7 +202,7 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
             until = min(batch.grid[g], t + CHUNK)
             batch.progress[0] += until - t
             while t < until:
-                if t == next_change:
+                if t == next_change or (churning and t == next_churn):
                     while t == next_change:
                         drift.change(
                             flow.drift, flow.drift_number, flow.low, flow.high, means, drifts
@@ -174,6 +211,14 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                         next_change = drift.change_time(
                             flow.drift, flow.drift_number, T, changes + 1
                         )
+                    if churning and t == next_churn:
+                        place, origin = churn.newcomer(world.n_arms, churns)
+                        means[place] = mean_in(world, origin, batch.arms[r], scratch)
+                        replace_arm(now, place, places, p)
+                        next_churn += flow.churn
+                        if clairvoyant:
+                            for i in range(now.held):
+                                now.true_mean[i] = means[places[now.arm[i]]]
                     best = means[drift.best_arm(means)]
                     for i in range(len(slots)):
                         if stays[i] > 0:
@@ -187,8 +232,8 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                             gaps[i] = best - mus[i]
                             if clairvoyant and now.born[i] == stays[i]:
                                 now.true_mean[i] = mus[i]
-                if flight.turn_is_due(now, BY_DELAYS):
-                    end_window(now, math.nan, p)
+                if flight.turn_is_due(now, window):
+                    end_window(now, default, p)
                 slot = propose(now, p)
                 if not 0 <= slot < min(now.held, len(slots)):
                     failed[0] = WRONG_SLOT
@@ -204,10 +249,12 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                     high, low = plus(high, low, x, y)
                     if batch.pulls.shape[1] > 0 and n[slot] > 0:
                         batch.pulls[r, truth.arms[slot]] += n[slot]
+                    if churning:
+                        arm = places[arm]
                     mu = (
-                        mean_in(world, arm, batch.arms[r], scratch)
-                        if flow.drift == drift.NONE
-                        else means[arm]
+                        means[arm]
+                        if len(means) > 0
+                        else mean_in(world, arm, batch.arms[r], scratch)
                     )
                     truth.arms[slot] = arm
                     mus[slot] = mu
@@ -225,7 +272,7 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                 n[slot] += 1
                 t += 1
                 here += 1
-                if here == places:
+                if here == ring:
                     here = 0
                 due = traffic.arrival(flow, t, value, delays)
                 # What is due after the horizon is never delivered.
@@ -236,9 +283,11 @@ def traffic_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                 while came != NOWHERE:
                     age = here - came
                     if age < 0:
-                        age += places
+                        age += ring
                     slot = waiting.slots[came]
-                    if flight.answer(now, slot, t - age) == flight.CREDITED:
+                    if window > 0:
+                        flight.keep(now, slot, t - age, waiting.rewards[came])
+                    elif flight.answer(now, slot, t - age) == flight.CREDITED:
                         observe(now, slot, waiting.rewards[came], p)
                     came = waiting.following[came]
             if t == batch.grid[g]:

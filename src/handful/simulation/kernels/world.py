@@ -79,8 +79,8 @@ class Batch(NamedTuple):
     Streams: `choices` and `rewards` are generators, `order` the key of the shuffle, `arms` the key
     of a reservoir's arms, `tape` the key of the reward tape (used when `on_tape`). Results: regret
     at each time of `grid`; pulls by arm, and which arms were in memory when, where those arrays are
-    not empty. `progress` counts pulls; a kernel stops soon after `stop[0]` is set. `delays` and
-    `drifts` are generators, and empty without traffic.
+    not empty. `progress` counts pulls; a kernel stops soon after `stop[0]` is set. `delays`,
+    `drifts` and `churns` are generators, and empty without traffic.
     """
 
     choices: Words
@@ -100,6 +100,7 @@ class Batch(NamedTuple):
     stop: Ints
     delays: Words
     drifts: Words
+    churns: Words
 
 
 class Build(NamedTuple):
