@@ -47,7 +47,7 @@ from tests.helpers import refused
 
 RECORDS = sorted({cls.State for cls in handful.POLICIES.values()}, key=lambda cls: cls.__name__)
 every_record = pytest.mark.parametrize("record", RECORDS, ids=lambda cls: cls.__name__)
-FLIGHT_SLOT = struct.calcsize("<iii")
+FLIGHT_SLOT = struct.calcsize("<iiiidid")
 N_ARMS = 1000
 ENTRIES = 4
 """How many entries of its history a record uses, if it has one."""
@@ -84,8 +84,6 @@ def filled(record: type[State], slots: int, seed: int = 0) -> Any:
         admit(state, slot, arm)
         state.pulls[slot] = rng.randrange(1, 100)
         state.sums[slot] = state.pulls[slot] * rng.random()
-        state.in_flight[slot] = rng.randrange(1, 5)
-        state.recent[slot] = rng.randrange(state.in_flight[slot] + 1)
         state.missing[slot] = rng.randrange(3)
         state.born[slot] = slot + 1
     if isinstance(state, WithHistory):
@@ -100,6 +98,13 @@ def filled(record: type[State], slots: int, seed: int = 0) -> Any:
                 getattr(state, name)[place] = value
             else:
                 setattr(state, name, value)
+    for slot in range(slots):
+        state.in_flight[slot] = rng.randrange(2, 6)
+        state.recent[slot] = rng.randrange(1, state.in_flight[slot])
+        state.kept[slot] = rng.randrange(state.recent[slot] + 1)
+        state.kept_sum[slot] = state.kept[slot] * rng.random()
+        state.kept_before[slot] = rng.randrange(state.in_flight[slot] - state.recent[slot] + 1)
+        state.kept_before_sum[slot] = state.kept_before[slot] * rng.random()
     state.rewards = sum(state.pulls) + 7
     state.clock = state.rewards + sum(state.in_flight) + sum(state.missing) + 9
     state.forgotten, state.refused, state.lost, state.answers = 3, 5, 6, 4
@@ -190,8 +195,10 @@ def test_the_bytes_are_the_scalars_then_the_slots_then_those_of_decisions_in_fli
     columns = zip(state.arm, state.pulls, state.sums, state.born, strict=True)
     rows = b"".join(struct.pack("<qqdq", *row) for row in columns)
     flight = struct.pack("<Qiiiidqqi", state.settled, 3, 5, 6, 4, 2.5, 8, 1, 0)
-    counts = zip(state.in_flight, state.recent, state.missing, strict=True)
-    assert state.pack() == head + rows + flight + b"".join(struct.pack("<iii", *c) for c in counts)
+    names = ("in_flight", "recent", "missing", "kept", "kept_sum", "kept_before", "kept_before_sum")
+    counts = zip(*(getattr(state, name) for name in names), strict=True)
+    flights = b"".join(struct.pack("<iiiidid", *row) for row in counts)
+    assert state.pack() == head + rows + flight + flights
 
 
 def test_without_decisions_in_flight_the_bytes_end_before_them() -> None:

@@ -12,7 +12,7 @@ import pytest
 import handful
 from handful import FiniteArms, Policy
 from handful.core.tickets import Receipt
-from handful.errors import ExhaustedError, SettingError
+from handful.errors import ExhaustedError, ForgottenArmError, SettingError
 from handful.own import HandState, admit
 from handful.policies.allowed import Permission
 from tests.helpers import refused, untouched
@@ -242,6 +242,52 @@ def test_a_policy_may_give_a_guest_a_slot() -> None:
     decision = policy.decide(allowed=["gold"])
     assert policy.arms_in_memory == ["red", "gold"]
     assert policy.reward(decision.ticket, 1.0) is Receipt.CREDITED
+
+
+ARMS = [f"a{i}" for i in range(30)]
+
+
+def test_race_lets_a_guest_challenge_and_credits_it() -> None:
+    policy = handful.Race(arms=ARMS, memory=3, seed=1)
+    for _ in range(50):
+        policy.reward(policy.decide().ticket, 0.0)
+    guest = next(arm for arm in ARMS if arm not in policy.arms_in_memory)
+    decision = policy.decide(allowed=[guest])
+    assert decision.arm == guest
+    assert guest in policy.arms_in_memory
+    assert policy.reward(decision.ticket, 1.0) is Receipt.CREDITED
+    shown = {arm.arm: arm.pulls for arm in policy.stats()}
+    assert shown[guest] == 1
+    handful.from_bytes(policy.to_bytes(), arms=ARMS)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_selected_arm_whose_slot_a_guest_takes_is_not_selected_any_more(seed: int) -> None:
+    policy = handful.Race(arms=ARMS, memory=3, seed=seed)
+    selected = policy.select()
+    for t in range(60):
+        allowed = None if t % 3 else [arm for arm in ARMS if arm not in policy.arms_in_memory][:1]
+        decision = policy.decide(allowed=allowed)
+        policy.reward(decision.ticket, float(t % 7 == seed % 7))
+        state = policy._state
+        if state.pending >= 0:
+            assert ARMS[state.arm[state.pending]] == selected
+            assert selected in policy.arms_in_memory
+        handful.from_bytes(policy.to_bytes(), arms=ARMS)
+    if selected not in policy.arms_in_memory:
+        with pytest.raises(ForgottenArmError):
+            policy.update(selected, 1.0)
+
+
+@pytest.mark.parametrize("name", ["race", "ucb-air", "qucb-m", "k-failure"])
+def test_a_guest_of_endless_arms_leaves_a_state_that_can_be_restored(name: str) -> None:
+    settings = {"memory": 4} if name in ("race", "qucb-m") else {}
+    policy = handful.policy(name, arms=lambda i: i, seed=1, **settings)
+    for t in range(40):
+        decision = policy.decide(allowed=None if t % 5 else lambda arm: arm >= 100)
+        policy.reward(decision.ticket, float(t % 3 == 0))
+        again = handful.from_bytes(policy.to_bytes(), arms=lambda i: i)
+        assert again.to_bytes() == policy.to_bytes()
 
 
 def test_threads() -> None:

@@ -171,6 +171,22 @@ def test_what_cannot_be_removed_is_refused(labels: Any, error: Any, mentions: st
     assert policy.arms == LETTERS
 
 
+def test_an_unknown_label_among_very_many_is_found_at_once() -> None:
+    labels = [f"arm {i}" for i in range(20_000)]
+    policy = handful.UCBM(arms=labels, memory=2, seed=1)
+    with refused(UnknownArmError, LookupError, "'other'"):
+        policy.remove_arms([*labels[:-1], "other"])
+    with refused(SettingError, ValueError, "given twice"):
+        policy.remove_arms([*labels[:-1], labels[0]])
+
+
+def test_true_cannot_be_added_beside_one() -> None:
+    policy = handful.UCBM(arms=[1, 2, 3], memory=2, seed=1)
+    with refused(SettingError, ValueError, "True"):
+        policy.add_arms([True])
+    assert policy.arms == [1, 2, 3]
+
+
 def test_a_rule_for_two_arms_keeps_two() -> None:
     policy = handful.policy("cover", arms=["a", "b"], seed=1)
     for change, labels in ((policy.add_arms, ["c"]), (policy.remove_arms, ["a"])):

@@ -153,6 +153,19 @@ def test_an_iterator_that_ends_is_a_clear_error_and_the_policy_can_be_saved() ->
     assert policy.to_bytes() == blob
 
 
+@pytest.mark.parametrize("name", ["race", "ucb-air"])
+def test_of_many_decisions_at_once_all_are_made_or_none(name: str) -> None:
+    settings = {"memory": 4} if name == "race" else {}
+    policy, free = (handful.policy(name, arms=iter("abc"), seed=1, **settings) for _ in range(2))
+    before = policy.to_bytes()
+    with pytest.raises(ExhaustedError):
+        policy.decide(100)
+    assert policy.to_bytes() == before
+    made = policy.decide(3)
+    assert made == [free.decide() for _ in range(3)]
+    assert [policy.reward(ticket, 0.0) for _, ticket in made]
+
+
 def test_labels_that_repeat_are_arms_of_their_own() -> None:
     policy = handful.QUCBM(itertools.cycle(["a", "b"]), 3, seed=1)
     drive(policy, 1000, random.Random(1))

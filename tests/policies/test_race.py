@@ -12,8 +12,9 @@ import pytest
 
 import handful
 from handful import Reservoir
-from handful.policies.race import Constants, Race
-from tests.helpers import order_of
+from handful.errors import SettingError
+from handful.policies.race import Constants, Race, begin_again
+from tests.helpers import order_of, refused
 from tests.policies.hands import Coin
 from tests.policies.naive_race import Racing
 
@@ -155,3 +156,22 @@ def test_equal_rewards_are_ties_whatever_their_sums_round_to(reward: float) -> N
         policy.update(policy.select(), reward)
     state: Any = policy._state
     assert state.tried >= 1000
+
+
+def test_endless_arms_do_not_come_up_again() -> None:
+    with refused(SettingError, ValueError, "every=1000"):
+        Race(arms=lambda i: i, memory=4, every=1000)
+    with refused(SettingError, ValueError, "every=1000"):
+        handful.simulate("race", "I1", memory=4, horizon=100, runs=1, every=1000)
+
+
+def test_what_other_arms_keep_after_an_alarm_is_possible() -> None:
+    """20 of 147 rewards of 1: 147 (20/147) is above 20 by rounding."""
+    policy = Race(arms=5, memory=2, seed=1)
+    for _ in range(50):
+        policy.reward(policy.decide().ticket, 1.0)
+    state: Any = policy._state
+    other = 1 - state.incumbent
+    state.pulls[other], state.sums[other] = 147, 147.0
+    begin_again(state, policy._p)
+    assert (state.pulls[other], state.sums[other]) == (20, 20.0)

@@ -36,8 +36,9 @@ class Policy(Shown):
     memory   the most arms with statistics at any time; some policies have a fixed number
     seed     any integer; the same seed gives the same choices. None: a random one
     rescale  (lo, hi) if rewards lie in [lo, hi] and not in [0, 1]
-    window   after how many decisions a reward that has not come is written off; None: after about
-             1.5 to 3 times the mean delay of recent rewards (`handful.core.flight`)
+    window   after how many decisions a reward that has not come is written off, when `decide` is
+             called; None: after about 1.5 to 3 times the mean delay of recent rewards
+             (`handful.core.flight`)
     default  the reward of a decision that is written off; None: it counts as lost. With a default,
              all rewards count when the window of their decision ends (`handful.core.flight`)
     clicks_only=W    only rewards above 0 are ever reported: short for window=W, default=0
@@ -105,25 +106,26 @@ class Policy(Shown):
         if allowed is not None:
             return self._decide_among(allowed, count)
         with self._lock:
+            if self._careful:
+                return self._all_or_none(count, None)
             return [self._decide() for _ in range(count)]
 
-    def _decide(self, permission: Permission | None = None) -> Decision:
+    def _decide(self, permission: Permission | None = None, release: bool = True) -> Decision:
         state = self._state
         if turn_is_due(state, self._window):
             self._end_window(state, self._default, self._p)
-        if self._careful:
-            slot = self._next_with_care(release=permission is None)
-        else:
-            slot = self._propose(state, self._p)
+        slot = self._next_with_care(release) if self._careful else self._propose(state, self._p)
         self._refuse_slot(slot)
         state = self._state
+        arm = -1
+        if permission is not None:
+            slot, arm = self._allowed_slot(slot, permission)
         pending = state.pending
         if pending != NO_SLOT and (pending >= state.held or state.born[pending] > state.clock):
             state.pending = NO_SLOT  # the selected arm has just left memory
-        if permission is not None:
-            slot, guest = self._allowed_slot(slot, permission)
-            if guest is not None:
-                return guest
+        if slot < 0:
+            issue_guest(state)
+            return Decision(self._label(arm), ticket_for(state, self._no_slot, self._no_slot))
         label = self._label(state.arm[slot])
         issue(state, slot)
         return Decision(label, ticket_for(state, slot, self._no_slot))
@@ -131,17 +133,21 @@ class Policy(Shown):
     def _decide_among(self, allowed: Allowed, count: int) -> list[Decision]:
         permission = Permission(allowed)
         with self._lock:
-            before = {**vars(self), "_state": self._state.copy()}
-            try:
-                decisions = [self._decide(permission) for _ in range(count)]
-            except BaseException:
-                vars(self).update(before)
-                raise
-            self._release_labels()
-            return decisions
+            return self._all_or_none(count, permission)
 
-    def _allowed_slot(self, slot: int, permission: Permission) -> tuple[int, Decision | None]:
-        """Return this slot, or that of an allowed arm; or the decision to pull a guest."""
+    def _all_or_none(self, count: int, permission: Permission | None) -> list[Decision]:
+        """Return so many decisions; if one cannot be made, leave everything as it was."""
+        before = {**vars(self), "_state": self._state.copy()}
+        try:
+            decisions = [self._decide(permission, release=False) for _ in range(count)]
+        except BaseException:
+            vars(self).update(before)
+            raise
+        self._release_labels()
+        return decisions
+
+    def _allowed_slot(self, slot: int, permission: Permission) -> tuple[int, int]:
+        """Return this slot, or that of an allowed arm; or -1 and the arm to pull as a guest."""
         state, label = self._state, self._label
         counts = _counts(state)
         arm = -1
@@ -154,13 +160,9 @@ class Policy(Shown):
                 "the function given as allowed changed the policy, whose decision it is part of: "
                 "let it look at labels only"
             )
-        if slot >= 0:
-            return slot, None
-        slot = self._acts_as.admit_guest(state, arm, self._p)
-        if slot >= 0:
-            return slot, None
-        issue_guest(state)
-        return slot, Decision(label(arm), ticket_for(state, self._no_slot, self._no_slot))
+        if slot < 0:
+            slot = self._acts_as.admit_guest(state, arm, self._p)
+        return slot, arm
 
     def reward(self, ticket: int, reward: float) -> Receipt:
         """Take in the reward of a decision, late and in any order, and say what became of it.

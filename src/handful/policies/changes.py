@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from handful.core.arms import FiniteArms
+from handful.core.arms import FiniteArms, plain_label
 from handful.core.change import as_record, rename_removed, vacate, without_arms
 from handful.core.reservoir import Reservoir
 from handful.core.state import State, slot_of
@@ -39,6 +39,7 @@ def new_labels(labels: Iterable[Hashable], arms: FiniteArms) -> list[Hashable]:
         raise SettingError(
             f"the label {arms.label(known[0])!r} is that of an arm already: add labels that differ"
         )
+    FiniteArms([*arms.listed(), *added])  # refuses labels such as True beside 1
     return added
 
 
@@ -52,11 +53,14 @@ def indices_to_remove(labels: Iterable[Hashable], arms: FiniteArms) -> list[int]
     except TypeError:
         raise SettingError(f"{given!r} contains what is no label of an arm") from None
     if len(found) < len(given):
-        for index, label in enumerate(given):
-            if not arms.indices_of([label]):
+        seen: set[Hashable] = set()
+        present = {arms.label(index) for index in found}
+        for label in map(plain_label, given):
+            if label not in present:
                 raise UnknownArmError(f"there is no arm {label!r} to remove: see policy.arms")
-            if any(arms.indices_of([label]) == arms.indices_of([x]) for x in given[:index]):
+            if label in seen:
                 raise SettingError(f"the label {label!r} is given twice: give each arm once")
+            seen.add(label)
     if len(found) == arms.n:
         raise SettingError(
             f"a policy needs at least one arm, and all {arms.n} would be removed: add others first"

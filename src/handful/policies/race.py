@@ -66,7 +66,7 @@ from handful.core.state import (
     admit,
     slot_of,
 )
-from handful.errors import StateError
+from handful.errors import SettingError, StateError
 from handful.policies.base import Policy
 from handful.policies.definition import place_in_passes
 from handful.policies.schedule import FOREVER
@@ -96,7 +96,7 @@ PATIENCE = 100
 QUIET = 4
 """Fewer pulls of the incumbent than this are not worth being foreseen."""
 SELDOM = 8
-"""Every so many decisions it is worth to try and foresee more."""
+"""`quiet` is worked out again every so many decisions."""
 
 
 class Constants(NamedTuple):
@@ -144,7 +144,7 @@ class RaceState(State):
 
     incumbent: Slot
     challenger: Slot
-    """The only duel that is on, if it alone determines the next decisions; else the incumbent."""
+    """The slot of the only duel; the incumbent if there is none or several, or new arms wait."""
     position: Int
     """The place of the next arm in the order of the arms."""
     tried: Int
@@ -522,7 +522,7 @@ def look_again(state: RaceState) -> None:
 
 
 def best_of_memory(state: RaceState, but: int) -> int:
-    """Return the slot with the highest mean but one, of arms with rewards if there are any."""
+    """Return the slot with the highest mean, leaving out `but`; arms with rewards come first."""
     best = -1
     highest = -1.0
     for j in range(state.held):
@@ -537,11 +537,12 @@ def quiet(state: RaceState, p: RaceParameters) -> int:
     """Return how many pulls of the incumbent follow for certain, if no duel is on."""
     inc = state.incumbent
     n, s = float(state.pulls[inc]), state.sums[inc]
+    late = state.in_flight[inc] + state.missing[inc]
     most = float(FOREVER)
     if state.rival > 0.0:
         # Until then no loser is ahead, even if every pull fails.
         rewarded = math.floor(s / (state.rival + AHEAD) * (1.0 - 1e-12) - n)
-        most = rewarded - 1.0 - state.in_flight[inc]
+        most = rewarded - 1.0 - late
     if p.every > 0.0:
         most = min(most, math.ceil(p.every / p.K) - 2.0 - (state.clock - state.came))
     t = float(state.clock - state.origin)
@@ -561,7 +562,7 @@ def quiet(state: RaceState, p: RaceParameters) -> int:
     a = 0.5 / state.gained + 0.5 / ((t + 1.0) * math.log(t + 1.0))
     w = slack / (state.looks * m0 / n + 1.2 * a * most_now)
     w = min(w, 0.25 / a, most)
-    w = math.floor(w * (1.0 - 1e-9)) - state.in_flight[inc]
+    w = math.floor(w * (1.0 - 1e-9)) - late
     return int(w) if w >= QUIET else 0
 
 
@@ -609,7 +610,7 @@ def begin_again(state: RaceState, p: RaceParameters) -> None:
     kept = p.constants.kept
     for j in range(state.held):
         if j != inc and state.pulls[j] > kept:
-            state.sums[j] *= kept / state.pulls[j]
+            state.sums[j] = min(kept, kept * state.sums[j] / state.pulls[j])
             state.pulls[j] = int(kept)
         if state.duel[j] >= FRESH:
             state.looks -= state.pulls[j]
@@ -658,6 +659,10 @@ class Race(Policy):
     ) -> RaceParameters:
         """Return the parameters, with the constants of the class."""
         c = cls.constants
+        if endless and values["every"] > 0.0:
+            raise SettingError(
+                f"every={values['every']:g}: endless arms do not come up again: leave every out"
+            )
         ratio = c.ratio + c.ratio_by_memory * math.log2(memory / 2.0)
         return RaceParameters(n_arms, memory, endless, values["watch"], values["every"], ratio, c)
 
@@ -793,8 +798,11 @@ class Race(Policy):
 
     @staticmethod
     def admit_guest(state: RaceState, arm: int, p: RaceParameters) -> int:
-        """Give the arm a free slot or that of the lowest loser, and let it challenge; else -1."""
-        if state.pulls[state.incumbent] == 0:
+        """Give the arm a free slot or that of the lowest loser, and let it challenge; else -1.
+
+        Of endless arms, those in memory have come up in their order, so a guest does not join them.
+        """
+        if p.endless or state.pulls[state.incumbent] == 0:
             return -1
         slot = -1
         if state.held < p.M:
@@ -856,7 +864,7 @@ class Race(Policy):
         on = [slot for slot in range(state.held) if state.duel[slot] != NO_DUEL]
         alone = state.challenger != inc and on != [state.challenger]
         if alone or (state.rival >= 0.0 and (on or state.pulls[inc] == 0)):
-            raise StateError("the saved policy has another number of duels than it has")
+            raise StateError("the saved policy names one duel, and its slots have others")
         if state.pulls[inc] == 0 and (state.challenger != inc or sum(state.pulls) > 0):
             raise StateError("the saved incumbent has no rewards")
         for slot in on:
