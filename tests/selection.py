@@ -24,6 +24,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/instances/test_reservoirs.py::test_quantile_regret",
         "tests/plots/",
         "tests/policies/test_air.py::test_the_engines",
+        "tests/policies/test_cbt.py::test_the_engines",
         "tests/policies/test_hand.py::test_the_engines",
         "tests/policies/test_constant_space.py::test_the_engines",
         "tests/policies/test_constant_space.py::test_the_paper_s_policies",

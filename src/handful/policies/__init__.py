@@ -12,6 +12,7 @@ from handful.errors import SettingError, StateError, UnknownNameError
 from handful.policies.air import UCBAIR
 from handful.policies.base import Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
+from handful.policies.cbt import CBT
 from handful.policies.constant_space import ConstantSpace
 from handful.policies.cover import Cover
 from handful.policies.forgetting import DiscountedThompson, SlidingWindowThompson
@@ -94,6 +95,7 @@ POLICIES: dict[str, type[Policy]] = {
         GLRKLUCB,
         QPMD,
         SubsampledGreedy,
+        CBT,
         QRM2,
         UCBAIR,
         Herschkorn,
