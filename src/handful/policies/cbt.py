@@ -1,9 +1,9 @@
 """CBT: the lowest confidence bound, if it is below a target, else a new arm.
 
 Chan and Hu, "Infinite arms bandit: optimality via confidence bounds", arXiv 1805.11793, 2018, for T
-planned pulls. The paper has losses whose means come near 0. Here the loss of a pull is top - reward,
-and `top` must be the least upper bound of the means. An arm with n rewards, of mean loss x and
-standard deviation sd, has the bound
+planned pulls. The paper has losses whose means come near 0. Here a pull loses top - reward, and
+`top` must be the least upper bound of the means. An arm with n rewards, of mean loss x and standard
+deviation sd, has the bound
 
     L = max(x / b, x - c sd / sqrt(n)),   b = c = ln ln T, at least 1
 
@@ -12,7 +12,7 @@ losses so far divided by T (empirical CBT), or the given `target`, which the pap
 distribution of means: sqrt(2/T) if it is uniform on [0, 1].
 
 For finite sets, too: then new arms are those in the shuffled order, and after the last one the arm
-with the lowest L is pulled whatever it is. At most 131,072 arms are stored; then there are no new
+with the lowest L is pulled whatever it is. At most 32,768 arms are stored; then there are no new
 ones. An arm whose first reward has not come has no L. If arms are added or removed, the policy
 starts again. The lowest L of the other arms is stored, so that all arms are looked at only when the
 arm with the lowest is overtaken.
@@ -30,7 +30,7 @@ from handful.policies.base import Policy
 from handful.policies.settings import PLANNED, Setting
 from handful.policies.subsampled import arm_in, untried
 
-MOST_ARMS = 2**17
+MOST_ARMS = 2**15
 
 
 class Targeted(State):
