@@ -70,7 +70,7 @@ class Score(Estimate):
             "arena": self.arena.name.replace("$", ""),
             "instance": self.arena.instance,
             "horizon": self.arena.horizon,
-            "policy": self.entry.policy.format(a=self.arena.a, b=self.arena.b),
+            "policy": self.arena.named(self.entry.policy),
             "family": self.entry.family,
             "memory": self.entry.shown_memory,
             "runs": len(self.per_run),
