@@ -33,6 +33,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_cover.py::test_the_engines",
         "tests/policies/test_cover.py::test_the_share_of_pulls",
         "tests/policies/test_forgetting.py::test_the_engines",
+        "tests/policies/test_moss_plus.py::test_the_engines",
         "tests/policies/test_pekoz.py::test_more_looks",
         "tests/policies/test_pekoz.py::test_the_engines",
         "tests/policies/test_queued.py::test_the_engines",

@@ -29,6 +29,7 @@ from handful.policies.modern import (
     MOSSAnytimeM,
     QMOSSAnytimeM,
 )
+from handful.policies.moss_plus import MOSSPlus
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.queued import QPMD
@@ -96,6 +97,7 @@ POLICIES: dict[str, type[Policy]] = {
         QPMD,
         SubsampledGreedy,
         CBT,
+        MOSSPlus,
         QRM2,
         UCBAIR,
         Herschkorn,
@@ -135,6 +137,7 @@ ALIASES = {
     "qkl-ucbpp-m": "qklucbpp-m",
     "qucb-v-m": "qucbv-m",
     "ucb": "ucb1",
+    "moss++": "mosspp",
     "discounted-thompson": "discounted-ts",
     "sliding-window-thompson": "sliding-window-ts",
 }
