@@ -12,7 +12,7 @@ import handful
 from handful.errors import SettingError, UnknownNameError
 from handful.policies import ALIASES
 from handful.simulation.plan import parse_policy
-from tests.helpers import drive, new, refused
+from tests.helpers import drive, new, plan, refused
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,8 @@ from tests.helpers import drive, new, refused
 def test_a_policy_has_more_than_one_spelling(given: str, name: str) -> None:
     cls = handful.POLICIES[name]
     arms: Any = (lambda i: i) if cls.endless else 5
-    policy = handful.policy(given, arms, 2 if cls.takes_memory() else None, seed=1)
+    memory = 2 if cls.takes_memory() else None
+    policy = handful.policy(given, arms, memory, seed=1, **plan(name))
     assert type(policy) is cls
     assert parse_policy(given)[0] is cls
 

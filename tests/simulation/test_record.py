@@ -39,6 +39,7 @@ CASES = [
 SOME = [
     ("race", "finite"), ("race", "endless"), ("ucb-m", "finite"), ("qts-m", "endless"),
     ("ucb-air", "endless"), ("sqrt-run-tabulated", "endless"), ("random", "finite"),
+    ("sliding-window-ts", "finite"),
 ]  # fmt: skip
 """A representative of each kind of record; the rest are marked long, for the time to compile."""
 

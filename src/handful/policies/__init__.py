@@ -12,6 +12,7 @@ from handful.errors import SettingError, StateError, UnknownNameError
 from handful.policies.air import UCBAIR
 from handful.policies.base import Policy
 from handful.policies.bounded import MOSSM, QMOSSM, QTSM, QUCBM, TSM, UCBM
+from handful.policies.cbt import CBT
 from handful.policies.constant_space import ConstantSpace
 from handful.policies.cover import Cover
 from handful.policies.forgetting import DiscountedThompson, SlidingWindowThompson
@@ -28,6 +29,7 @@ from handful.policies.modern import (
     MOSSAnytimeM,
     QMOSSAnytimeM,
 )
+from handful.policies.moss_plus import MOSSPlus
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.queued import QPMD
@@ -94,6 +96,8 @@ POLICIES: dict[str, type[Policy]] = {
         GLRKLUCB,
         QPMD,
         SubsampledGreedy,
+        CBT,
+        MOSSPlus,
         QRM2,
         UCBAIR,
         Herschkorn,
@@ -133,6 +137,7 @@ ALIASES = {
     "qkl-ucbpp-m": "qklucbpp-m",
     "qucb-v-m": "qucbv-m",
     "ucb": "ucb1",
+    "moss++": "mosspp",
     "discounted-thompson": "discounted-ts",
     "sliding-window-thompson": "sliding-window-ts",
 }

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from handful.core.shuffle import arm_at
 from handful.core.state import Float, Slot, Small, State, admit, credit
@@ -48,7 +48,7 @@ def sample_size(K: int, T: float) -> int:
     return int(min(K, math.ceil(math.sqrt(T)), UNBOUNDED))
 
 
-def arm_in(slot: int, state: State, p: WithHorizon) -> int:
+def arm_in(slot: int, state: State, p: Any) -> int:
     """Return the arm that a slot is for."""
     return slot if p.endless else arm_at(slot, p.K, state.key)
 

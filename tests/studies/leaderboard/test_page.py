@@ -313,6 +313,7 @@ def test_what_a_policy_is_given_is_said() -> None:
     assert given["moss"] == given["mbse"] == "T"
     assert given["two-target:a={a},b={b}"] == "T, how rare good arms are"
     assert given["ucb-air:beta={b}"] == "how rare good arms are"
+    assert given["cbt:top={top}"] == "T, the best mean"
 
 
 def test_held_out_instances_have_a_star_in_the_figures(

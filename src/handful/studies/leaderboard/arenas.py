@@ -46,12 +46,17 @@ SET = {
     "constant-space": ("constant-space:c=0.5", "constant-space:c=2"),
     "two-target": ("two-target:a={a},b={b}",),
     "ucb-air": ("ucb-air:beta={b}",),
+    "cbt": ("cbt:top={top}",),
 }
 """Policies that take part with settings; some are given true values of the arena."""
 LEFT_OUT = {
     "random": "a baseline that learns nothing",
     "cover": "for two arms only",
     "ucb-mpa": "pulls the arms that ucb1 pulls",
+    "discounted-ts": "made for means that drift",
+    "sliding-window-ts": "made for means that drift",
+    "glr-klucb": "made for means that drift",
+    "qpm-d": "pulls the arms that imed pulls where rewards come at once",
     "sqrt-run-tabulated": "made to look like a row of the paper",
     "sqrt-log-tabulated": "made to look like a row of the paper",
 }
@@ -95,6 +100,13 @@ class Arena:
         """K."""
         return cell(OURS, self.instance, 2, 1).instance.n_arms
 
+    def named(self, policy: str) -> str:
+        """Return a policy's text with the true values of the arena that it is given, if any."""
+        if "{" not in policy:
+            return policy
+        top = cell(OURS, self.instance, 2, 1).instance.best_mean
+        return policy.format(a=self.a, b=self.b, top=top)
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -107,7 +119,7 @@ class Entry:
     @property
     def title(self) -> str:
         """The policy as tables write it."""
-        settings = parse_policy(self.policy.format(a=1, b=1))[1]
+        settings = parse_policy(self.policy.format(a=1, b=1, top=1))[1]
         given = ", ".join(f"{key} = {value:g}" for key, value in settings.items())
         # Values that describe the arena differ from one to the next.
         return f"{self.cls.title} ({given})" if given and "{" not in self.policy else self.cls.title
@@ -120,7 +132,7 @@ class Entry:
     @property
     def cls(self) -> type[Policy]:
         """The policy's class."""
-        return parse_policy(self.policy.format(a=1, b=1))[0]
+        return parse_policy(self.policy.format(a=1, b=1, top=1))[0]
 
     @property
     def shown_memory(self) -> str:
@@ -134,8 +146,10 @@ class Entry:
         if "horizon" in self.cls.settings:
             phased = issubclass(self.cls, PhasedPolicy) and not self.cls.unbounded
             found.append("T, used if M ≥ K" if phased else "T")
-        if "{" in self.policy:
+        if "{b}" in self.policy:
             found.append("how rare good arms are")
+        if "{top}" in self.policy:
+            found.append("the best mean")
         return ", ".join(found)
 
 
@@ -262,7 +276,7 @@ def planned(arena: Arena, entry: Entry, runs: int = 1, seed: int = 0) -> Cell:
     Elsewhere fewer: see `_share`. Slow to simulate are the reference, other rules in the paper's
     schedule, and other policies with every arm in memory.
     """
-    policy = entry.policy.format(a=arena.a, b=arena.b)
+    policy = arena.named(entry.policy)
     runs = max(min(runs, AT_LEAST), runs // _share(arena, entry))
     return cell(
         policy, arena.instance, entry.memory, arena.horizon, runs, seed,

@@ -73,7 +73,7 @@ class Score(Estimate):
             "delay": self.arena.delay,
             "lost": self.arena.lost,
             "drift": self.arena.drift,
-            "policy": self.entry.policy.format(a=self.arena.a, b=self.arena.b),
+            "policy": self.arena.named(self.entry.policy),
             "family": self.entry.family,
             "memory": self.entry.shown_memory,
             "runs": len(self.per_run),
