@@ -63,10 +63,10 @@ def test_wrong_options_are_refused_with_what_to_give(options: list[str], said: s
 
 
 def test_a_figure_has_a_panel_for_each_traffic(tmp_path: Path) -> None:
-    for number, options in enumerate(([], ["--delay", "20"], ["--lost", "0.5"])):
+    for number, options in enumerate(([], ["--delay", "20"], ["--churn", "50"])):
         ran = call(*options, "--out", str(tmp_path / f"{number}.parquet"))
         assert ran.exit_code == 0, ran.output
     results = [result for n in range(3) for result in read_parquet(tmp_path / f"{n}.parquet")]
     titles = [ax.get_title() for ax in draw("regret", results).axes]
     assert sum("delay=20" in title for title in titles) == 1
-    assert sum("lost=0.5" in title for title in titles) == 1
+    assert sum("churn=50" in title for title in titles) == 1

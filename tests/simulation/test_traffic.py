@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,32 +277,39 @@ def test_a_policy_is_given_the_window_and_no_zeros() -> None:
     """With clicks at once, every decision is answered in the end: by a click, or by 0."""
     cell = planned("race", "linear:9", T=400, runs=1, clicks_only=30)
     policies: list[Policy] = []
+    log: list[Any] = []
 
     class Kept(Watched):
-        log: ClassVar[list[Any]] = []
-
         def __init__(self, *given: Any, **settings: Any) -> None:
             super().__init__(*given, **settings)
             policies.append(self)
 
+    Kept.log = log
     simulate_run(replace(cell, policy=Kept, known_as=cell.id), 0, [400])
     (policy,) = policies
     assert (policy._window, policy._default) == (30, 0.0)
     stats = policy.stats()
-    clicks = sum(event[0] == "reward" for event in Kept.log)
+    clicks = sum(event[0] == "reward" for event in log)
     assert clicks > 50
     assert stats.lost == 0
     assert stats.rewards > clicks
     assert stats.rewards + stats.forgotten + sum(arm.in_flight for arm in stats) <= 400
 
 
-def test_clicks_after_the_window_count_as_none() -> None:
-    kwargs: dict[str, Any] = {"memory": 3, "horizon": 3000, "runs": 20, "engine": "compiled"}
-    short, long = (
-        simulate("race", "linear:9", delay="geometric:100", clicks_only=window, **kwargs)
-        for window in (10, 400)
-    )
-    assert short.regret.mean > 1.3 * long.regret.mean
+@pytest.mark.parametrize(("delay", "expired"), [("geometric:100", True), (20, False)])
+def test_clicks_after_the_window_have_expired(delay: str | int, expired: bool) -> None:
+    cell = planned("race", "linear:9", T=400, runs=1, delay=delay, clicks_only=20)
+    became: list[Receipt] = []
+
+    class Kept(Watched):
+        def reward(self, ticket: int, reward: float) -> Receipt:
+            became.append(super().reward(ticket, reward))
+            return became[-1]
+
+    Kept.log = []
+    simulate_run(replace(cell, policy=Kept, known_as=cell.id), 0, [400])
+    assert Receipt.CREDITED in became
+    assert (Receipt.EXPIRED in became) is expired
 
 
 # Regret against the best mean of the moment.

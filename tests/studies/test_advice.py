@@ -192,11 +192,13 @@ def test_a_notebook_shows_advice_as_a_table_with_names_escaped(advice: Advice) -
 
 
 def test_it_answers_for_late_rewards_and_drifting_means() -> None:
-    found = advise(6, 2, 400, instances=["linear:6"], runs=3, delay=20, lost=0.1, drift="falls")
+    found = advise(
+        6, 2, 400, instances=["linear:6"], runs=3, delay=20, lost=0.1, drift="falls", churn=90
+    )
     assert [c.policy for c in found.candidates if c.policy.startswith("race:every")] == [
         "race:every=80"
     ]
-    assert found.to_dict()["traffic"] == "delay=20 lost=0.1 drift=falls"
-    assert "delay=20 lost=0.1 drift=falls" in found.caption
+    assert found.to_dict()["traffic"] == "delay=20 lost=0.1 drift=falls churn=90"
+    assert "delay=20 lost=0.1 drift=falls churn=90" in found.caption
     with pytest.raises(SettingError, match="delay"):
         advise(6, 2, 400, delay="soon")
