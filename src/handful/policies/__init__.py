@@ -29,6 +29,7 @@ from handful.policies.modern import (
 )
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
+from handful.policies.proven_race import ProvenRace
 from handful.policies.race import Race
 from handful.policies.random import RandomPolicy
 from handful.policies.runs import (
@@ -60,6 +61,7 @@ POLICIES: dict[str, type[Policy]] = {
     cls.name: cls
     for cls in (
         Race,
+        ProvenRace,
         UCBM,
         TSM,
         MOSSM,
