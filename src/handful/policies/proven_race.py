@@ -33,6 +33,7 @@ memory is removed, the policy starts again. The theorem is for a fixed set of ar
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from handful.core.divergence import kl, kl_upper
 from handful.core.shuffle import arm_at
@@ -138,7 +139,6 @@ class ProvenRace(BestPolicy):
     citation = "handful's own: docs/mathematics.md, A race with a proof"
     own_memory = 2
     State = ProvenRaceState
-    Parameters = Parameters
 
     @staticmethod
     def start(state: ProvenRaceState, p: Parameters) -> None:
@@ -147,14 +147,14 @@ class ProvenRace(BestPolicy):
         state.tried = 1
 
     @staticmethod
-    def propose(state: ProvenRaceState, p: Parameters) -> int:
+    def propose(state: Any, p: Any) -> int:
         """Return the slot in hand; at the end of a duel let the next arm come up, if any."""
         if state.up_next:
             state.up_next = 0
             arm = next_challenger(state, p)
             state.hand = 1 - state.best if arm >= 0 else state.best
             admit(state, state.hand, arm if arm >= 0 else state.arm[state.best])
-        return state.hand
+        return int(state.hand)
 
     @staticmethod
     def observe(state: ProvenRaceState, slot: int, reward: float, p: Parameters) -> None:
