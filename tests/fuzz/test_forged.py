@@ -30,7 +30,17 @@ CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
 every_policy = pytest.mark.parametrize("name", NAMES)
 
 
-CHANGED = ["constant-space", "game-of-coins", "mbse", "mpse", "race", "robbins", "ucb-m", "ucb1"]
+CHANGED = [
+    "constant-space",
+    "game-of-coins",
+    "mbse",
+    "mpse",
+    "proven-race",
+    "race",
+    "robbins",
+    "ucb-m",
+    "ucb1",
+]
 
 
 @pytest.mark.parametrize(

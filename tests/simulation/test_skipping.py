@@ -44,7 +44,7 @@ FINITE: list[Any] = [
     "ucb1", "moss", "kl-ucb", "imed", "ts", "ucb-mpa", "ucb-m", "ucb-m:eta=0.2", "moss-m", "ts-m",
     "klucb-m", "imed-m", "race", "constant-space:c=0.1", "constant-space", "robbins:r=2", "cover",
     "moss-anytime", "kl-ucbpp", "single-pass", "mpse", "mbse:c=0.1", "game-of-coins", "ucb-v",
-    "ucbv-m", "subsampled-greedy",
+    "ucbv-m", "subsampled-greedy", "proven-race",
 ]  # fmt: skip
 ENDLESS: list[Any] = [
     "qucb-m", "qts-m", "qmoss-m", "qrm2", "herschkorn", "fixed-run:k=2", "k-failure:k=3",

@@ -32,6 +32,7 @@ from handful.policies.modern import (
 from handful.policies.moss_plus import MOSSPlus
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
+from handful.policies.proven_race import ProvenRace
 from handful.policies.queued import QPMD
 from handful.policies.race import Race
 from handful.policies.random import RandomPolicy
@@ -66,6 +67,7 @@ POLICIES: dict[str, type[Policy]] = {
     cls.name: cls
     for cls in (
         Race,
+        ProvenRace,
         UCBM,
         TSM,
         MOSSM,
