@@ -13,7 +13,9 @@ import pytest
 import handful
 from handful import Reservoir
 from handful.errors import SettingError
-from handful.policies.race import Constants, Race, begin_again
+from handful.policies.race import Race
+from handful.policies.racing.record import Constants
+from handful.policies.racing.watch import begin_again
 from tests.helpers import order_of, refused
 from tests.policies.hands import Coin
 from tests.policies.naive_race import Racing

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import handful
-from handful.policies import race
-from handful.policies.race import FIRST, FRESH, NO_DUEL, Constants
+from handful.policies.racing import duels as race_duels
+from handful.policies.racing.record import FIRST, FRESH, NO_DUEL, Constants
 
 
 def rejected(mean: float, known: float, V: float) -> float:
@@ -40,7 +40,7 @@ def test_a_duel_errs_more_often_than_its_level_says() -> None:
 
 
 def test_the_passes_err_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = race.judge
+    judge = race_duels.judge
     duels: list[tuple[float, bool, bool]] = []
 
     def judge_and_note(state: Any, slot: int, p: Any) -> None:
@@ -50,7 +50,8 @@ def test_the_passes_err_together(monkeypatch: pytest.MonkeyPatch) -> None:
         if kind in (FIRST, FRESH) and state.duel[slot] == NO_DUEL and state.arm[slot] == 0:
             duels.append((math.exp(-level), state.incumbent != slot, high))
 
-    monkeypatch.setattr(race, "judge", judge_and_note)
+    for module in ("race", "racing.duels"):
+        monkeypatch.setattr(f"handful.policies.{module}.judge", judge_and_note)
     noted = []
     for seed in range(40):
         dice = random.Random(seed)

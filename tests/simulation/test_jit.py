@@ -83,6 +83,7 @@ def test_a_change_elsewhere_leaves_the_cache_where_it_is(sources: Path) -> None:
     ("source", "moved"),
     [
         ("policies/race.py", {"race"}),
+        ("policies/racing/duels.py", {"race"}),
         ("policies/bounded.py", {"race", "bounded", "modern"}),
         ("policies/hand.py", set()),
         ("policies/schedule.py", {"race", "bounded", "modern"}),
