@@ -45,15 +45,23 @@ class Traffic(RuleBasedStateMachine):
     name: str
     memory = 3
 
-    @initialize(seed=st.integers(0, 3), n_arms=st.integers(1, 7), window=st.none() | st.just(6))
-    def begin(self, seed: int, n_arms: int, window: int | None) -> None:
+    @initialize(
+        seed=st.integers(0, 3),
+        n_arms=st.integers(1, 7),
+        endless=st.booleans(),
+        window=st.sampled_from([(None, None), (6, None), (6, 0.0)]),
+    )
+    def begin(
+        self, seed: int, n_arms: int, endless: bool, window: tuple[int | None, float | None]
+    ) -> None:
         cls = handful.POLICIES[self.name]
-        self.changes = not cls.endless and cls.own_arms is None
+        endless = cls.endless or (endless and cls.any_arms)
+        self.changes = not endless and cls.own_arms is None
         count = cls.own_arms or n_arms
-        arms: Any = endless_label if cls.endless else [f"arm {i}" for i in range(count)]
+        arms: Any = endless_label if endless else [f"arm {i}" for i in range(count)]
         self.make = Make(cls, arms=arms, memory=self.memory)
-        self.ledger = Ledger(self.make(seed=seed, window=window))
-        self.live: dict[str, int] = {} if cls.endless else dict.fromkeys(arms, 0)
+        self.ledger = Ledger(self.make(seed=seed, window=window[0], default=window[1]))
+        self.live: dict[str, int] = {} if endless else dict.fromkeys(arms, 0)
         self.untried: dict[str, int] = {}
         self.tickets: dict[int, str] = {}
         self.next_name = count
@@ -111,7 +119,8 @@ class Traffic(RuleBasedStateMachine):
         for value in values:
             ticket = data.draw(known)
             before = pulls_of(self.policy)
-            if self.ledger.reward(ticket, value) is Receipt.CREDITED:
+            counts = not self.ledger.defaults  # else it counts when its window ends
+            if self.ledger.reward(ticket, value) is Receipt.CREDITED and counts:
                 before[self.tickets[ticket]] += 1
             assert pulls_of(self.policy) == before
 
@@ -188,7 +197,7 @@ class Traffic(RuleBasedStateMachine):
     @rule(values=st.lists(rewards, min_size=1, max_size=8))
     def try_new_arms(self, values: list[float]) -> None:
         within = self.policy.new_arms_within
-        if within is None or within > MOST_DRIVEN:
+        if within is None or within > MOST_DRIVEN or self.ledger.defaults:
             return
         twin, untried = self.policy.clone(), dict(self.untried)
         for step in range(within):
@@ -206,9 +215,15 @@ class Traffic(RuleBasedStateMachine):
         for name, kind in fields(type(self.policy._state)).items():
             assert not kind.per_slot or len(getattr(self.policy._state, name)) <= self.policy.memory
         # The bytes of a + b M: no decision and no arm in flight, removed or added takes any.
-        assert len(self.policy.to_bytes()) <= 260 + 90 * self.policy.memory
+        assert len(self.policy.to_bytes()) <= 300 + 104 * self.policy.memory
         for arm in held:
             self.untried.pop(arm, None)
+
+    @invariant()
+    def the_selected_arm_has_its_slot(self) -> None:
+        state = self.policy._state
+        if state.pending >= 0:
+            assert self.policy.select() == self.policy.arms_in_memory[state.pending]
 
     @invariant()
     def only_live_arms_are_known(self) -> None:

@@ -130,7 +130,7 @@ def turner(
 
     def end_window(state: Any, default: float, p: Any) -> None:
         if default == default:
-            state.delay = AGE * (state.clock - state.turned)
+            state.delay = min(float(state.clock), AGE * (state.clock - state.turned))
             for slot in range(state.held):
                 overdue = state.in_flight[slot] - state.recent[slot]
                 came = state.kept_before[slot]

@@ -38,7 +38,7 @@ class Shown(Saved):
     def new_arms_within(self) -> int | None:
         """In how many decisions all arms that were added have entered memory at the latest.
 
-        This holds if every reward comes at once and no arm is barred. None: the policy gives no
+        This holds if every reward counts at once and no arm is barred. None: the policy gives no
         such guarantee. An arm has entered memory when it has statistics; most policies pull it at
         once then.
         """

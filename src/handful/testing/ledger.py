@@ -41,6 +41,7 @@ class Ledger:
         self.counts = dict.fromkeys(Receipt, 0)
         self.windows = 0
         self.turned = 0
+        self.defaults = policy._defaults
 
     def stays(self) -> set[tuple[int, int]]:
         """Return the stays that go on: each by its slot and the decision that it began with."""
@@ -71,6 +72,8 @@ class Ledger:
             return Receipt.DUPLICATE
         if line.stay not in self.stays():
             return Receipt.FORGOTTEN
+        if self.defaults and self.windows - line.window >= 2:
+            return Receipt.EXPIRED
         return Receipt.DUPLICATE if self._answered(line) is None else Receipt.CREDITED
 
     def _answered(self, line: Line) -> Line | None:
@@ -97,11 +100,12 @@ class Ledger:
         return receipt
 
     def drop(self, ticket: int) -> Receipt:
-        """Drop a decision, and check the receipt; the policy has no default reward."""
+        """Drop a decision, and check the receipt."""
         due = self.due(ticket)
         before = self.policy._state.copy()
         receipt = self.policy.drop(ticket)
-        wanted = Receipt.DROPPED if due is Receipt.CREDITED else due
+        dropped = due is Receipt.CREDITED and not self.defaults
+        wanted = Receipt.DROPPED if dropped else due
         expect_equal(receipt, wanted, "what became of a decision that was dropped")
         self._note(ticket, receipt, before)
         return receipt
@@ -126,11 +130,20 @@ class Ledger:
     def check_totals(self) -> None:
         """Compare the totals that the policy shows, and credits with decisions."""
         stats = self.policy.stats()
-        refused = self.counts[Receipt.DUPLICATE] + self.counts[Receipt.UNKNOWN]
+        refused = sum(
+            self.counts[each] for each in (Receipt.DUPLICATE, Receipt.UNKNOWN, Receipt.EXPIRED)
+        )
         expect_equal(stats.forgotten, self.counts[Receipt.FORGOTTEN], "rewards forgotten")
         expect_equal(stats.refused, refused, "rewards refused")
         for slot, born in self.stays():
-            open_now = [each for each in self.stay_lines.get((slot, born), []) if not each.credited]
+            lines = self.stay_lines.get((slot, born), [])
+            open_now = [each for each in lines if self._is_open(each)]
             state = self.policy._state
             counted = state.in_flight[slot] + state.missing[slot]
             expect_equal(counted, len(open_now), "decisions of a stay that are open")
+
+    def _is_open(self, line: Line) -> bool:
+        """Return whether a decision is waited for, or its reward is kept, or was written off."""
+        if self.defaults:
+            return self.windows - line.window < 2
+        return not line.credited
