@@ -131,3 +131,13 @@ def test_results_are_compared_as_they_are(comparison: Comparison, given: dict[st
 def test_a_setting_belongs_into_a_name() -> None:
     with pytest.raises(SettingError, match=r'"ucb-m:eta=0\.2"'):
         handful.compare("ucb-m", "race", "linear:9", memory=2, horizon=9, eta=0.2)
+
+
+def test_it_says_how_rewards_come_and_shows_numbers_in_full() -> None:
+    means = [0.9, *(0.1 + i / 1000 for i in range(60))]
+    found = handful.compare(
+        "random", "ucb1", means, horizon=30_000, runs=2, delay=50, engine="python"
+    )
+    heading, *rows = repr(found).splitlines()
+    assert "delay=50" in heading
+    assert "e+" not in "".join(rows)

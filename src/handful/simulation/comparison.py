@@ -84,7 +84,8 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        s, world = self.a.settings, shortened(self.a.world)
+        s = self.a.settings
+        world = " ".join(part for part in (shortened(s["instance"]), self.a.traffic) if part)
         runs = f"{s['runs']} paired run{'s' * (s['runs'] != 1)}"
         lines = [
             f"{self.a.label} against {self.b.label} on {world}: regret after "
@@ -96,11 +97,11 @@ class Comparison:
 
     def _rows(self) -> list[tuple[str, str]]:
         low, high = self.interval
-        interval = "" if math.isnan(low) else f", 95% interval {low:,.4g} to {high:,.4g}"
+        interval = "" if math.isnan(low) else f", 95% interval {_shown(low)} to {_shown(high)}"
         return [
             (self.a.label, repr(self.a.regret)),
             (self.b.label, repr(self.b.regret)),
-            ("difference", f"{self.difference.mean:,.4g}{interval}"),
+            ("difference", f"{_shown(self.difference.mean)}{interval}"),
             (f"runs in which {self.a.label} is better", f"{self.probability:.0%}"),
         ]
 
@@ -114,6 +115,11 @@ class Comparison:
             f"<table><caption>{escape(heading)}</caption><tbody>{rows}</tbody></table>"
             f"<p>{escape(self.verdict)}</p>"
         )
+
+
+def _shown(value: float) -> str:
+    """Return a number with four digits, or more if its whole part has more."""
+    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.4g}"
 
 
 def paired(a: Result, b: Result) -> Comparison:
