@@ -33,7 +33,7 @@ class Constants(NamedTuple):
     """How much larger R is each time that the memory doubles."""
     evidence: float = 1.0 / 3.0
     """c: the share of R V that a fresh arm is asked for in a pass."""
-    known: float = 0.7
+    known: float = 0.5
     """c for an arm whose statistics are in memory."""
     longest: float = 6.0
     """Times e^(R V): how long a tie may last in later passes."""
