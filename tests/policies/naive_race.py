@@ -212,7 +212,7 @@ class Racing:
         return arm
 
     def begin(self, arm: Arm, kind: str, t0: int, clocked: bool = False) -> None:
-        c = self.c if kind in ("first", "fresh") else 0.7
+        c = self.c if kind in ("first", "fresh") else 0.5
         arm.duel, arm.t0, arm.limit = kind, max(1, t0), None
         if clocked:
             arm.longest = max(2.0, self.every / self.K)
