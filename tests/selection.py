@@ -59,6 +59,35 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/simulation/test_skipping.py::test_small_settings[sqrt-log-learning-",
+        "tests/simulation/test_skipping.py::test_small_settings[fixed-run",
+        "tests/simulation/test_skipping.py::test_small_settings[qts-m-",
+        "tests/simulation/test_skipping.py::test_small_settings[klucb-m-",
+        "tests/simulation/test_skipping.py::test_small_settings[herschkorn-",
+        "tests/simulation/test_skipping.py::test_small_settings[nonrecalling-run-",
+        "tests/simulation/test_skipping.py::test_small_settings[sqrt-run-",
+        "tests/policies/test_calm.py::test_calm_pulls_keep_the_slot[sqrt-",
+        "tests/policies/test_calm.py::test_calm_pulls_keep_the_slot[single-pass",
+        "tests/policies/test_calm.py::test_calm_pulls_keep_the_slot[cover",
+        "tests/simulation/test_limits.py::test_kernels_take_the_largest_set_of_arms[power",
+        "tests/simulation/test_limits.py::test_kernels_take_the_largest_set_of_arms[linea"
+        "r:{}-single-pass",
+        "tests/simulation/test_limits.py::test_kernels_take_the_largest_set_of_arms[linea"
+        "r:{}-random",
+        "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb1-10",
+        "tests/policies/test_pekoz.py::test_the_engines_make_the_same_choices[I1-pekoz",
+        "tests/policies/test_air.py::test_the_engines_make_the_same_choices[False-I2+beta",
+        "tests/policies/test_tabulated.py::test_the_engines_agree_however_long_the_run[I1"
+        "-1-sqrt-log",
+        "tests/simulation/test_engines.py::test_small_tables_and_large_ones_agree_past_both[moss-m",
+        "tests/simulation/test_engines.py::test_results_do_not_depend_on_the_number_of_wo"
+        "rkers[moss-m",
+        "tests/simulation/test_monotone.py::test_the_choices_are_those_of_a_look_at_every"
+        "_arm[qklucb-m",
+        "tests/simulation/test_traffic.py::test_the_engines_make_the_same_choices[k-failure-I4",
+        "tests/simulation/test_traffic.py::test_the_engines_make_the_same_choices[ts-m-linear:9",
+        "tests/simulation/test_thompson.py::test_the_probability_that_is_stored_is_the_pr"
+        "obability[2000-0.99",
         "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb-m-4",
         "tests/cli/test_bench.py::test_it_writes_data_and_a_figure",
         "tests/cli/test_cli.py::test_both_engines_print_the_same_numbers_on_a_tape[imed",
