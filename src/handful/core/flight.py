@@ -26,9 +26,9 @@ from typing import Any
 from handful.core.state import State
 
 LATE = 1.5
-"""The window, in mean delays, ..."""
+"""The window has so many mean delays."""
 SHORTEST = 16.0
-"""... plus so many decisions, so that a turn costs little where rewards come at once."""
+"""Added to the window, in decisions, so that turns cost little where rewards come at once."""
 RECENT = 256
 """The mean delay is that of about so many rewards."""
 CREDITED, FORGOTTEN, DUPLICATE, EXPIRED, KEPT = range(5)

@@ -24,13 +24,13 @@ Allowed: TypeAlias = Iterable[Hashable] | Callable[[Any], object]
 """What users give as `allowed`: labels, or a predicate of a label."""
 
 DRAWS = 64
-"""Arms drawn at random before all are looked at, ..."""
+"""Random draws before all arms are looked at."""
 MOST_LOOKS = 2**20
-"""... unless there are more than this; then ..."""
+"""If there are more arms than this, they are not all looked at."""
 MOST_DRAWS = 2**16
-"""... so many are drawn."""
+"""Random draws where not all arms are looked at."""
 LOOKS_AHEAD = 4096
-"""The most endless arms that are looked at, from the first that has not come up on."""
+"""The most endless arms that are looked at, from the last in memory on."""
 
 
 class Permission:

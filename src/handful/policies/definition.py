@@ -1,7 +1,7 @@
 """What a policy is: a record (`handful.core.state`), and a few functions of it.
 
     start(state, p)                    fill the slots for the first decision
-    propose(state, p) -> slot          the slot to pull next; arms come and go here, nowhere else
+    propose(state, p) -> slot          the slot to pull next; arms enter and leave memory here
     observe(state, slot, reward, p)    take in a reward in [0, 1]
     recommend_arm(state, p) -> arm     the arm to recommend, by index
     waited(state, p)                   some rewards are not waited for any more: mostly nothing
@@ -13,6 +13,9 @@ then the policy starts again on the present arms, with its clock, generator and 
     resized(state, before, p)          there are p.K arms now, and were `before`
     withdraw(state, slot, p)           the arm in a slot was removed: it must leave memory
     adopt(state, before, p)            the arms in memory are those of another policy (`stands_for`)
+
+Two are optional: `admit_guest` gives a slot to an allowed arm that is not in memory, and
+`news_within` says when all new arms are in memory at the latest.
 
 p holds what never changes: K arms, a memory of M, whether the arms are endless, and the settings. A
 subclass declares its record, its parameters and these functions. The simulator compiles them from

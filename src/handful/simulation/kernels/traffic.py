@@ -60,9 +60,9 @@ NOWHERE = -1
 class Waiting(NamedTuple):
     """Rewards under way, in a ring of W places, where W - 1 is the longest delay.
 
-    What decision t is due waits in place t mod W, and is delivered before decision t + W needs the
-    place. The rewards that arrive after decision t are a list: its first and its last place are in
-    `first` and `last` at t mod W. Decisions are added in their order, so lists have that order.
+    The reward of decision t waits in place t mod W, and is delivered before decision t + W needs
+    the place. The rewards that arrive after decision t are a list: its first and its last place are
+    in `first` and `last` at t mod W. Decisions are added in their order, so lists have that order.
     """
 
     slots: Ints
