@@ -59,6 +59,20 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[robbins",
+        "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[ts",
+        "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[mpse",
+        "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[Peeking",
+        "tests/policies/test_cbt.py::test_the_engines_make_the_same_choices[{'delay'",
+        "tests/policies/test_moss_plus.py::test_the_engines_make_the_same_choices[{'delay'",
+        "tests/policies/test_subsampled.py::test_the_engines_make_the_same_choices[{'delay'",
+        "tests/policies/test_restarting.py::test_the_engines_make_the_same_choices[{'delay'",
+        "tests/policies/test_forgetting.py::test_the_engines_make_the_same_choices[{'delay'",
+        "tests/cli/test_bench.py::test_without_a_compiler",
+        "tests/policies/test_constant_space.py::test_the_paper_s_policies_with_two_arms_h"
+        "ave_far_less_regret[10",
+        "tests/policies/test_tabulated.py::test_the_regret_is_the_tables_and_not_the_defi"
+        "nitions[I1-sqrt-log",
         "tests/simulation/test_skipping.py::test_small_settings[sqrt-log-learning-",
         "tests/simulation/test_skipping.py::test_small_settings[fixed-run",
         "tests/simulation/test_skipping.py::test_small_settings[qts-m-",

@@ -264,7 +264,7 @@ def run(name: str, examples: int, steps: int = 25, shrink: bool = True) -> None:
 
 @pytest.mark.parametrize("name", BOUNDED)
 def test_any_traffic(name: str) -> None:
-    run(name, 6)
+    run(name, 4)
 
 
 @pytest.mark.long

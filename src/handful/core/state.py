@@ -270,9 +270,7 @@ class State(metaclass=_Slotted):
             setattr(state, name, [0] * state.held)
         if flies == b"\1":
             if not any(rest):
-                raise StateError(
-                    "the saved policy has a flag for decisions in flight, and none"
-                )
+                raise StateError("the saved policy has a flag for decisions in flight, and none")
             rest = state._take_row(form.flight_scalars, form.flight_head, rest)
             if len(rest) != state.held * form.flight_slot.size:
                 raise StateError("the saved slots do not fit the saved memory size")
