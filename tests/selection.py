@@ -59,6 +59,25 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/policies/test_constant_space.py::test_the_engines_make_the_same_choices[An"
+        "ytime-+beta",
+        "tests/simulation/test_churn.py::test_with_room_for_all_arms_too",
+        "tests/studies/test_advice.py::test_the_best_mean_may_be_given[2-worlds1",
+        "tests/policies/test_cbt.py::test_the_engines_make_the_same_choices",
+        "tests/policies/test_moss_plus.py::test_the_engines_make_the_same_choices",
+        "tests/policies/test_air.py::test_the_engines_make_the_same_choices[False-I1",
+        "tests/simulation/test_traffic.py::test_the_engines_make_the_same_choices[Peeking",
+        "tests/cli/test_cli.py::test_policies_with_a_memory_of_their_own_need_none",
+        "tests/simulation/test_own_rules.py::test_a_monotone_rule_may_look_at_a_budget_th"
+        "at_is_the_time[3",
+        "tests/simulation/test_record.py::test_a_policy_of_ones_own_runs_in_both_engines_"
+        "to_the_same_bits[linear:9+beta",
+        "tests/simulation/test_thompson.py::test_an_exponential_that_is_too_low_would_be_seen[0.3",
+        "tests/simulation/test_contest.py::test_an_arm_is_picked_with_the_probability_tha"
+        "t_its_draw_is_the_highest[5",
+        "tests/simulation/test_mistakes.py::test_a_wrong_policy_ends_with_the_same_error_"
+        "in_every_engine[free_slot",
+        "tests/simulation/test_limits.py::test_any_number_of_passes_is_run_alike[1-mbse",
         "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[robbins",
         "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[ts",
         "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[mpse",

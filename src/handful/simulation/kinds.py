@@ -26,6 +26,7 @@ from handful.instances import distributions
 from handful.instances.traffic import Traffic
 from handful.policies.base import Policy
 from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
+from handful.policies.parts import Parts
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.settings import check_settings
 from handful.rules.base import as_given
@@ -349,11 +350,12 @@ def is_its_functions(policy: type[Policy]) -> bool:
 
     Kernels are compiled from these functions alone.
     """
-    online = (name for name, value in vars(Policy).items() if isinstance(value, FunctionType))
     return all(
         getattr(policy, name) is getattr(Policy, name)
-        for name in online
-        if not name.startswith("__")
+        for cls in Policy.__mro__
+        if issubclass(cls, Parts)
+        for name, value in vars(cls).items()
+        if isinstance(value, FunctionType) and not name.startswith("__")
     )
 
 
