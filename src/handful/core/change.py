@@ -13,8 +13,9 @@ Arms are numbered 0 to K-1 without gaps, so that no record needs memory in propo
 A policy that does not say how it goes on (`handful.policies.definition`) starts again: it forgets
 the arms in memory, and goes on with its clock, its generator and its counters.
 
-The simulator compiles the same functions, but for `copy_slot`, `follow` and `forget_arms`, which
-look at the fields of a record: what they do there is in `handful.simulation.kernels.state`.
+The simulator compiles the same functions, but for `copy_slot`, `clear_slot`, `follow` and
+`forget_arms`, which look at the fields of a record: what they do there is in
+`handful.simulation.kernels.state`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from handful.core.state import NO_SLOT, State, begin_stay, fields, slot_of
+from handful.core.state import NO_SLOT, State, begin_stay, fields, grow, slot_of
 
 S = TypeVar("S", bound=State)
 
@@ -53,6 +54,15 @@ def copy_slot(state: State, source: int, slot: int) -> None:
         if kind.per_slot:
             column = getattr(state, name)
             column[slot] = column[source]
+
+
+def clear_slot(state: State, slot: int) -> None:
+    """Set all per-slot fields of a slot, which may be the first free one, to 0."""
+    if slot >= len(state.arm):
+        grow(state, slot + 1)
+    for name, kind in fields(type(state)).items():
+        if kind.per_slot:
+            getattr(state, name)[slot] = 0.0 if kind.code == "d" else 0
 
 
 def follow(state: State, source: int, slot: int) -> None:

@@ -8,20 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from handful.core.change import vacate
+from handful.core.change import clear_slot, vacate
 from handful.core.shuffle import arm_at
-from handful.core.state import State, admit, fields
+from handful.core.state import admit, slot_of
 from handful.errors import StateError
 from handful.policies.base import Policy
-
-
-def admit_fresh(state: State, arm: int) -> None:
-    """Give an arm the first free slot, with the policy's own fields of the slot set to 0."""
-    slot = state.held
-    admit(state, slot, arm)
-    for name, kind in fields(type(state)).items():
-        if kind.per_slot and name not in fields(State):
-            getattr(state, name)[slot] = 0.0 if kind.code == "d" else 0
 
 
 def admit_all(state: Any, p: Any) -> None:
@@ -49,10 +40,10 @@ class EveryArm(Policy):
     @staticmethod
     def resized(state: Any, before: int, p: Any) -> bool:
         """Put the new arms in memory; the others keep their statistics."""
-        held = set(state.arm[: state.held])
         for arm in range(p.K):
-            if arm not in held:
-                admit_fresh(state, arm)
+            if slot_of(state, arm) < 0:
+                clear_slot(state, state.held)
+                admit(state, state.held, arm)
         return True
 
     @staticmethod

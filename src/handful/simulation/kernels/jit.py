@@ -62,7 +62,12 @@ _frozen: dict[FunctionType, str | None] = {}
 """The identities of a user's functions when kernels first could call them."""
 _used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, state.grow, state.extend}
 """Plain functions that kernels can call. The first ones mean something else there, see below."""
-_used |= {change.copy_slot, change.follow, change.forget_arms}  # so do these, see `kernels.state`
+_used |= {
+    change.copy_slot,
+    change.clear_slot,
+    change.follow,
+    change.forget_arms,
+}  # so do these, see `kernels.state`
 _CHECKED = {state.admit}
 """Functions of ours that policies give a slot to: seldom called, so that checks cost nothing."""
 

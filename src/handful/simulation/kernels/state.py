@@ -5,7 +5,7 @@ object. Here it is bound to a record of a structured array (the scalars), a stru
 slots and one of the entries of its history, so that Numba compiles the very same functions. A
 kernel compiled for one memory size serves all others: the types of the arrays do not depend on it.
 
-The three functions of `handful.core.change` that look at the fields of a record are written again
+The functions of `handful.core.change` that look at the fields of a record are written again
 here. Which fields name a slot is known by their titles in the NumPy type.
 """
 
@@ -186,6 +186,21 @@ def _copy_slot(context: Any, bound: Any, source: Any, slot: Any) -> Any:
 
 
 @intrinsic
+def _clear_slot(context: Any, bound: Any, slot: Any) -> Any:
+    def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        kind = call.args[0].slots
+        slots = _opened_slots(context, builder, call.args[0], arguments[0])
+        here = cgutils.get_item_pointer(
+            context, builder, kind, slots, [arguments[1]], wraparound=False
+        )
+        zero = ir.Constant(ir.IntType(8), 0)
+        cgutils.memset(builder, here, context.get_constant(types.int64, kind.dtype.size), zero)
+        return context.get_dummy_value()
+
+    return types.void(bound, types.int64), emit
+
+
+@intrinsic
 def _follow(context: Any, bound: Any, source: Any, slot: Any) -> Any:
     titles = {name: field.title for name, field in bound.record.fields.items()}
     named = [name for name, title in titles.items() if (title or "").startswith(_SLOT)]
@@ -212,6 +227,9 @@ def _clear(context: Any, bound: Any) -> Any:
         slots = _opened_slots(context, builder, kind, arguments[0])
         zero = ir.Constant(ir.IntType(8), 0)
         cgutils.memset(builder, slots.data, builder.mul(slots.nitems, slots.itemsize), zero)
+        opened = cgutils.create_struct_proxy(kind)(context, builder, value=arguments[0])
+        history = context.make_array(kind.history)(context, builder, opened.history)
+        cgutils.memset(builder, history.data, builder.mul(history.nitems, history.itemsize), zero)
         for name in own:
             field = kind.record.typeof(name)
             value = context.get_constant_null(field)
@@ -232,6 +250,14 @@ def _copy_slot_in_a_kernel(state: Any, source: Any, slot: Any) -> Any:
         _copy_slot(state, source, slot)
 
     return copied
+
+
+@overload(change.clear_slot, jit_options=_OPTIONS)
+def _clear_slot_in_a_kernel(state: Any, slot: Any) -> Any:
+    def cleared(state: Any, slot: Any) -> None:
+        _clear_slot(state, slot)
+
+    return cleared
 
 
 @overload(change.follow, jit_options=_OPTIONS)
