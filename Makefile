@@ -40,7 +40,6 @@ paper: $(VENV)/.sim ## reproduce the paper into report/index.html; RUNS=2 for a 
 	@$(BIN)/handful paper $(if $(RUNS),--runs $(RUNS)) --out report
 	@echo "the report is ready: open report/index.html in a browser"
 
-# The leaderboard's picture is made from cached cells only: `handful leaderboard --runs 20` makes them.
 figures: $(VENV)/.sim ## the pictures of README.md and docs/, by the present code: docs/images/
 	@$(BIN)/python -m handful.cli.figures
 

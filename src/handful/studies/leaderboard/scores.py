@@ -173,13 +173,20 @@ class Board:
         return [s for s in self.scores if s.entry.policy == OURS and s.tail > BLOWS_UP]
 
 
+def board_on(shown: Sequence[Arena], results: Results) -> Board:
+    """The scores on some arenas, in the order of arenas and entries."""
+    return Board(
+        [
+            Score(results.at(planned(arena, entry)).regret.per_run, arena, entry)
+            for arena in shown
+            for entry in entries(arena)
+        ]
+    )
+
+
 def board(results: Results) -> Board:
     """All scores, in the order of arenas and entries; the best arm last after the others."""
-    scores = []
-    for arena in arenas.ARENAS:
-        for entry in entries(arena):
-            result = results.at(planned(arena, entry))
-            scores.append(Score(result.regret.per_run, arena, entry))
+    scores = board_on(arenas.ARENAS, results).scores
     last = [_best_last(results, entry) for entry in entries(arenas.BEST_LAST)]
     if all(len(score.per_run) > 1 for score in last):  # else there are too few runs to choose from
         scores += last
