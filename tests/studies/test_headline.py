@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from handful.cli import figures
-from handful.simulation import run_cell
-from handful.studies import headline
-from handful.studies.store import Store
+from handful.simulation import Cell, Result, run_cell
+from handful.studies import headline, store
+from handful.studies.leaderboard.arenas import Arena
 
 
 def test_the_cells_are_those_of_the_caption() -> None:
@@ -41,15 +42,21 @@ def test_the_picture_labels_each_line_with_what_was_lost() -> None:
     assert "3 runs of Race" in made.axes[0].get_xlabel()
 
 
-def test_the_leaderboard_is_not_drawn_from_missing_cells(
+def test_pictures_are_drawn_from_cells_that_are_cached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def in_python(cell: Cell, **given: Any) -> Result:
+        return run_cell(cell, engine="python")
+
+    monkeypatch.setattr(store, "run_cell", in_python)
     monkeypatch.setattr(figures, "RACE_SHOWN", ("race", "linear:5:0.05", 2, 300))
+    monkeypatch.setattr(figures, "LEADERBOARD_SHOWN", (Arena("ten", "linear:10", "ten arms", 60),))
     out = tmp_path / "images"
     words = ["memory", "leaderboard", "--out", str(out), "--cells", str(tmp_path / "cells")]
     ran = CliRunner().invoke(figures.main, words)
     assert ran.exit_code == 0, ran.output
-    assert [path.name for path in out.iterdir()] == ["memory.png"]
-    assert ran.stdout.split() == [str(out / "memory.png")]
-    assert "cells are missing" in ran.stderr
-    assert Store(tmp_path / "cells").folder.exists()
+    drawn = ["memory.png", "leaderboard.png"]
+    assert ran.stdout.split() == [str(out / name) for name in drawn]
+    assert sorted(path.name for path in out.iterdir()) == sorted(drawn)
+    again = CliRunner().invoke(figures.main, words)
+    assert again.stderr.count("0 cells to run") == 2
