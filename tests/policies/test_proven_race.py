@@ -116,12 +116,12 @@ def test_an_arm_as_good_as_the_bar_is_rarely_out(mean: float, s: int) -> None:
     out = 0.0
     for n in range(1, 601):
         after: dict[int, float] = {}
-        for S, chance in going.items():
-            after[S + 1] = after.get(S + 1, 0.0) + chance * mean
-            after[S] = after.get(S, 0.0) + chance * (1 - mean)
+        for S, probability in going.items():
+            after[S + 1] = after.get(S + 1, 0.0) + probability * mean
+            after[S] = after.get(S, 0.0) + probability * (1 - mean)
         lost = {S for S in after if is_out(n, S / n, mean, s)}
         out += sum(after[S] for S in lost)
-        going = {S: chance for S, chance in after.items() if S not in lost}
+        going = {S: probability for S, probability in after.items() if S not in lost}
     assert 0.0 < out <= 0.75 * math.exp(-evidence(s))
 
 
