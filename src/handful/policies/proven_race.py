@@ -15,12 +15,13 @@ as a challenger with fresh statistics. In pass s = 1, 2, ..., with K arms and
     ENDS     when every arm has come up but the one that was the incumbent when the pass began.
              The incumbent's statistics are discarded, and it is pulled until the next pass
 
-The evidence g_s of all passes adds up to V. A best arm that is not the incumbent is missed in pass
-s with a probability of at most e^-g_s, whatever happened before, since no statistics outlive a
-pass; after pass s these probabilities have multiplied to e^-V_(s+1), of order K/T_(s+1). As V_s
-grows like s^2, the evidence asked in all, V_(s+1), is ln T up to a factor that tends to 1. So the
-regret is at most (1 + o(1)) ln T times the sum of gap/kl(mean, best mean), the least possible
-(Lai and Robbins). docs/mathematics.md has the theorem and its proof.
+The evidence g_s of all passes adds up to V. Once N_s is large enough for the smallest gap, a best
+arm that is not the incumbent is missed in pass s with a probability of at most e^-g_s, whatever
+happened before, since no statistics outlive a pass. From then on these probabilities multiply:
+after pass s their product is at most a constant times e^-V_(s+1), of order K/T_(s+1). As V_s grows
+like s^2, the evidence asked in all, V_(s+1), is ln T up to a factor that tends to 1. So the regret
+is at most (1 + o(1)) ln T times the sum of gap/kl(mean, best mean), the least possible (Lai and
+Robbins). docs/mathematics.md has the theorem and its proof.
 
 A reward in (0, 1) counts as a Bernoulli trial, so the theorem holds for all rewards in [0, 1].
 
@@ -44,7 +45,8 @@ from handful.policies.hand import BestPolicy, BestState, check_best, renumber, t
 from handful.policies.schedule import FOREVER
 
 OFFSET, SCALE = 3.0, 5.0
-"""V_s = (s + OFFSET)^2 / SCALE. The proof needs g_1 >= ln 4 and that V_(s+1)/V_s tends to 1."""
+"""V_s = (s + OFFSET)^2 / SCALE. The proof needs g_s >= ln 4 for all s, which follows from
+g_1 >= ln 4, that V_(s+1)/V_s tends to 1, and that V_s/s tends to infinity, as for every square."""
 MOST_PASSES = 40
 """No record has seen more passes: T_40 is beyond 10^160."""
 
