@@ -57,7 +57,7 @@ def twin_of(T: int, key: int) -> Any:
                     n = len(now[member])
                     if n == 0:
                         return math.inf
-                    bonus = max(0.0, math.log(2 ** (P + i) / (len(now) * n)))
+                    bonus = max(0.0, math.log(min(2 ** (P + i), T) / (len(now) * n)))
                     return sum(now[member]) / n + math.sqrt(bonus / n)
 
                 chosen = max(now, key=score)

@@ -1,15 +1,16 @@
 """CBT: the lowest confidence bound, if it is below a target, else a new arm.
 
 Chan and Hu, "Infinite arms bandit: optimality via confidence bounds", arXiv 1805.11793, 2018, for T
-planned pulls. The paper has losses whose means come near 0. Here a pull loses top - reward, and
-`top` must be the least upper bound of the means. An arm with n rewards, of mean loss x and standard
+planned pulls. The paper has losses of at least 0 whose means come near 0. Here a pull loses
+top - reward, and `top` must be the least upper bound of the means; a `top` below the highest reward
+is our extension. An arm with n rewards, of mean loss x and standard
 deviation sd, has the bound
 
     L = max(x / b, x - c sd / sqrt(n)),   b = c = ln ln T, at least 1
 
 The arm with the lowest L is pulled if L <= target, else a new arm. The target is the sum of all
 losses so far divided by T (empirical CBT), or the given `target`, which the paper computes from the
-distribution of means: sqrt(2/T) if it is uniform on [0, 1].
+distribution of means: sqrt(2/T) if it is uniform on [0, 1] and rewards are 0 or 1.
 
 For finite sets, too: then new arms are those in the shuffled order, and after the last one the arm
 with the lowest L is pulled whatever it is. At most 32,768 arms are stored; then there are no new

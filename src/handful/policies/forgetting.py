@@ -8,13 +8,14 @@ S and F are the arm's successes and failures, and old ones count less or not at 
                     Raj and Kalyani, "Taming non-stationary bandits: a Bayesian approach",
                     arXiv 1707.09727, 2017
     sliding window  only the last `recent` rewards of all arms count; Trovo, Paladino, Restelli and
-                    Gatti, "Sliding-window Thompson sampling for non-stationary environments",
+                    Gatti, "Sliding-window Thompson sampling for non-stationary settings",
                     Journal of Artificial Intelligence Research 68, 2020
 
 A reward in (0, 1) is credited as a Bernoulli trial (`rules/thompson.py`). The papers count pulls.
 Where rewards come late or never, these policies count the rewards that have come: nothing is
 forgotten while nothing is learnt. Recommended is the arm with the most rewards, old ones counted
-as above.
+as above. The defaults are ours: the papers tie the discount and the window to how often means
+change, which a user knows and a library does not.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ how many arms are best, beta from 1/2 on:
     P = ceil(log2(T^beta)),  K_i = min(K, 2^(P+2-i)),  t_i = 2^(P+i)
     for i = 1, ..., P        iterations
         S_i = K_i arms at random, and the mixtures v_1, ..., v_(i-1)
-        run MOSS with the horizon t_i on S_i for t_i pulls, with fresh statistics
+        run MOSS with the horizon min(t_i, T) on S_i for t_i pulls, with fresh statistics
         v_i = what a pull of iteration i pulled, taken at random: its members by their pulls
 
 To pull a mixture, a member of its iteration is drawn in proportion to its rewards; that may be a
@@ -123,7 +123,7 @@ def meet(state: Iterations, slot: int, p: Guess) -> None:
 def best_member(state: Iterations, p: Guess) -> int:
     """Return the entry of the member that MOSS pulls next."""
     i = state.iteration
-    first, b = first_entry(i, p), length(i, p)
+    first, b = first_entry(i, p), min(length(i, p), int(p.horizon))
     m = state.entries - first
     best = first
     highest = -math.inf

@@ -11,10 +11,11 @@ So the base sees the rewards that it would see without delay, and an arm that it
 until a reward of it comes. Where rewards come at once this is IMED.
 
 **Departure.** The paper's queues are first in, first out. Ours are counts of successes and of
-failures, which take a fixed number of bytes: the base is given one of them at random, which has the
-same distribution if rewards are independent. Of rewards in (0, 1) the queue has the number and the
-sum, and the base is given their mean. A queue has room for 65,536 rewards; one that comes when the
-queue of its arm is full is given to the base at once.
+failures, which take a fixed number of bytes: the base is given one of them at random. This has the
+same distribution if the rewards of an arm are independent, of one distribution, and independent of
+their delays; where means drift, the paper's queue hands over the oldest reward first. Of rewards in
+(0, 1) the queue has the number and the sum, and the base is given their mean. A queue has room for
+65,536 rewards; one that comes when the queue of its arm is full is given to the base at once.
 """
 
 from __future__ import annotations
