@@ -481,14 +481,16 @@ def admit(state: State, slot: int, arm: int) -> None:
 
 def begin_stay(state: State, slot: int) -> None:
     """Begin a stay in a slot: earlier decisions are not of it, and none is in flight."""
+    state.born[slot] = state.clock + 1
+    state.missing[slot] = 0
+    if state.in_flight[slot] == 0:
+        return  # nor is anything recent or kept, which are parts of it
     state.in_flight[slot] = 0
     state.recent[slot] = 0
-    state.missing[slot] = 0
     state.kept[slot] = 0
     state.kept_sum[slot] = 0.0
     state.kept_before[slot] = 0
     state.kept_before_sum[slot] = 0.0
-    state.born[slot] = state.clock + 1
 
 
 def slot_of(state: State, arm: int) -> int:
