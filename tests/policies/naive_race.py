@@ -123,6 +123,8 @@ class Racing:
             if arm is self.incumbent or arm.duel:
                 return arm
         m0 = self.incumbent.mean
+        if math.isfinite(self.K) and self.V is None and self.origin == 0:
+            best = None  # no rematch in the very first pass
         if best and best is not self.incumbent and not best.duel and best.mean > m0 + AHEAD:
             self.begin(best, "again", self.age() + 1)
             duelling.append(best)

@@ -30,7 +30,8 @@ A decision pulls, in this order,
        than the least number of failures that would make it lose (and more, see `limit`)
     2  the incumbent, if some challenger has had more pulls
     3  the next arm, if it is due and a slot is free or holds a loser; that of the lowest mean goes
-    4  a loser whose mean exceeds the incumbent's: a duel with it begins
+    4  a loser whose mean exceeds the incumbent's: a duel with it begins; not in the very first
+       pass over a finite set
     5  a challenger that is ahead with n1 kl(m1, m0) > c ln t0, while the others are waited for
     6  the incumbent
 
@@ -176,7 +177,8 @@ def decide(state: RaceState, p: RaceParameters) -> int:
                 elif wants(state, j, p):
                     chosen = j
         elif j != inc:
-            mean = sums[j] / pulls[j] if pulls[j] > 0 else -1.0
+            n = pulls[j]
+            mean = sums[j] / n if n > 0 else -1.0
             if mean > highest:
                 highest = mean
                 best = j
@@ -215,7 +217,8 @@ def decide(state: RaceState, p: RaceParameters) -> int:
             return slot
     inc = state.incumbent
     m0 = sums[inc] / pulls[inc]
-    if best >= 0 and best != inc and duel[best] == NO_DUEL:
+    rematches = p.endless or state.volume > 0.0 or state.origin > 0
+    if rematches and best >= 0 and best != inc and duel[best] == NO_DUEL:
         if sums[best] / pulls[best] > m0 + AHEAD:
             t0 = float(max(1, state.clock + 1 - state.origin))
             begin_duel(state, best, AGAIN, t0, PASS, p)
@@ -224,7 +227,7 @@ def decide(state: RaceState, p: RaceParameters) -> int:
             if wants(state, best, p):
                 return best
     if duels == 0:
-        state.rival = max(0.0, highest)
+        state.rival = max(0.0, highest) if rematches else 0.0
         state.opens = float(state.clock + quiet(state, p))
         return inc
     top, slot = m0, inc

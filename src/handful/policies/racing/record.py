@@ -81,7 +81,8 @@ class RaceState(State):
     opens: Float
     """Until so many decisions the incumbent is pulled for certain."""
     rival: Float
-    """The highest mean of the losers in memory while no duel is on; else `NO_RIVAL`."""
+    """While no duel is on, the highest mean of the losers in memory, 0 where they do not challenge
+    again; else `NO_RIVAL`."""
     volume: Float
     """V; 0 in the first pass."""
     excess: Float
