@@ -59,6 +59,40 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb-m-2-1.0-Numba",
+        "tests/benchmarks/test_loops.py::test_a_wrong_constant_or_memory_would_be_seen[Numba",
+        "tests/cli/test_cli.py::test_both_engines_print_the_same_numbers_on_a_tape[race",
+        "tests/policies/test_air.py::test_the_engines_make_the_same_choices[True-",
+        "tests/policies/test_contract.py::test_the_engines_agree[robbins",
+        "tests/policies/test_contract.py::test_the_engines_agree[ucb-m",
+        "tests/policies/test_forgetting.py::test_the_engines_make_the_same_choices[{}",
+        "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[cover",
+        "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[k-failure-True",
+        "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[mpse-True",
+        "tests/policies/test_queued.py::test_the_engines_make_the_same_choices[linear:9+beta",
+        "tests/policies/test_queued.py::test_the_engines_make_the_same_choices[linear:9-{}",
+        "tests/policies/test_subsampled.py::test_the_engines_make_the_same_choices[{'drift'",
+        "tests/policies/test_tabulated.py::test_the_regret_is_the_tables_and_not_the_defi"
+        "nitions[I1-sqrt-run",
+        "tests/policies/test_tabulated.py::test_the_regret_is_the_tables_and_not_the_defi"
+        "nitions[I2-sqrt-run",
+        "tests/policies/test_tabulated.py::test_the_regret_is_the_tables_and_not_the_defi"
+        "nitions[I3-sqrt-log",
+        "tests/simulation/test_churn.py::test_regret_is_against_the_best_arm_of_the_moment[True",
+        "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[ucb-m",
+        "tests/simulation/test_own_rules.py::test_ones_own_rule_does_so_when_all_arms_fit[NoisyM",
+        "tests/simulation/test_record.py::test_race_with_room_for_all_arms_is_imed_in_eng"
+        "ines[False-linear:7+beta",
+        "tests/simulation/test_record.py::test_the_generic_kernel_of_some_policies_is_the"
+        "_policy[qts-m",
+        "tests/simulation/test_record.py::test_the_generic_kernel_of_some_policies_is_the"
+        "_policy[random",
+        "tests/simulation/test_skipping.py::test_large_settings[herschkorn",
+        "tests/simulation/test_skipping.py::test_large_settings[kl-ucb-b",
+        "tests/simulation/test_skipping.py::test_large_settings[nonrecalling-run",
+        "tests/simulation/test_traffic.py::test_the_engines_make_the_same_choices[ucb-m-linear:9",
+        "tests/studies/leaderboard/test_page.py::test_the_page_of_a_sheet[drift",
+        "tests/studies/test_advice.py::test_the_best_mean_may_be_given[None-worlds2",
         "tests/policies/test_constant_space.py::test_the_engines_make_the_same_choices[An"
         "ytime-+beta",
         "tests/simulation/test_churn.py::test_with_room_for_all_arms_too",
