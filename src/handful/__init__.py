@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from handful.core.arms import FiniteArms
+from handful.core.posted import PostedArms
 from handful.core.reservoir import Reservoir
 from handful.core.state import State
 from handful.core.tickets import Decision, Receipt
@@ -56,6 +57,7 @@ __all__ = [
     "PhasedPolicy",
     "Policy",
     "PooledPolicy",
+    "PostedArms",
     "Race",
     "Receipt",
     "Reservoir",

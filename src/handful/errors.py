@@ -15,6 +15,11 @@
     ├── ContractError (AssertionError)   a policy that fails a check of handful.testing
     ├── WriteError (OSError)             a file that could not be written
     ├── EngineError (RuntimeError)       a compiled kernel that disagrees with the policy itself
+    ├── StoreError (RuntimeError)        a store of the service that cannot be used
+    │   ├── DamagedStoreError            ... whose contents are not what was written
+    │   ├── NewerStoreError              ... written by a newer version of handful
+    │   ├── StoreInUseError              ... that another process has open
+    │   └── StoreUnavailableError        ... that cannot be read or written now: a full disk
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
 A message says what was given, what is allowed and what to do.
@@ -119,6 +124,26 @@ class WriteError(HandfulError, OSError):
 
 class EngineError(HandfulError, RuntimeError):
     """A compiled kernel that does not make the choices of the policy itself."""
+
+
+class StoreError(HandfulError, RuntimeError):
+    """A store of the service that cannot be used."""
+
+
+class DamagedStoreError(StoreError):
+    """A store whose contents are not what was written to it, or a file that is no store."""
+
+
+class NewerStoreError(StoreError):
+    """A store written by a newer version of handful."""
+
+
+class StoreInUseError(StoreError):
+    """A store that another process has open, or a file that would be overwritten."""
+
+
+class StoreUnavailableError(StoreError):
+    """A store that cannot be read or written now, such as on a full disk; nothing was changed."""
 
 
 class MissingExtraError(HandfulError, ImportError):

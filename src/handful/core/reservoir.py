@@ -96,6 +96,8 @@ class Reservoir:
 
     n = ENDLESS
     """More than any policy will ever draw."""
+    is_open = False
+    """Whether an arm that does not exist yet may come later: `handful.core.posted`."""
 
     def __init__(self, arms: Callable[[int], Hashable] | Iterable[Hashable]) -> None:
         self._make_label: Callable[[int], Hashable] | None = None
@@ -139,6 +141,10 @@ class Reservoir:
     def is_iterator(self) -> bool:
         """Whether the labels come from an iterator, which may end and gives each only once."""
         return self._stream is not None
+
+    def is_there(self, index: int) -> bool:
+        """Return whether an arm exists already."""
+        return True
 
     def label(self, index: int) -> Any:
         """Return the label of an arm; an iterator is drawn from as far as needed."""

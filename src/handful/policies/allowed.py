@@ -12,13 +12,14 @@ The arm that the policy proposes is pulled if it is allowed. Otherwise another o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from handful.core.arms import FiniteArms, plain_label, refuse_frame, same_label
 from handful.core.reservoir import Reservoir
 from handful.core.rng import uniform
 from handful.core.state import State
-from handful.errors import SettingError
+from handful.errors import ExhaustedError, SettingError
 
 Allowed: TypeAlias = Iterable[Hashable] | Callable[[Any], object]
 """What users give as `allowed`: labels, or a predicate of a label."""
@@ -114,11 +115,12 @@ def drawn_guest(arms: FiniteArms | Reservoir, permission: Permission, state: Sta
 
 
 def _next_endless(arms: Reservoir, permission: Permission, state: State) -> int:
-    if not arms.is_iterator:
+    if not arms.is_iterator or arms.is_open:
         first = max(state.arm[: state.held], default=-1) + 1
-        for arm in range(first, first + LOOKS_AHEAD):
-            if permission(arms.label(arm)):
-                return arm
+        with suppress(ExhaustedError):
+            for arm in range(first, first + LOOKS_AHEAD):
+                if permission(arms.label(arm)):
+                    return arm
         raise SettingError(f"none of the next {LOOKS_AHEAD} endless arms is allowed: allow more")
     raise SettingError(
         "no arm in memory is allowed, and an iterator cannot be searched for another one: allow an "

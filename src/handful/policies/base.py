@@ -14,6 +14,7 @@ from typing import Any, overload
 
 from handful.core.arms import FiniteArms
 from handful.core.flight import answer, close, keep, turn_is_due
+from handful.core.reservoir import Reservoir
 from handful.core.state import NO_SLOT, State
 from handful.core.tickets import Decision, Receipt, issue, issue_guest, settle, ticket_for
 from handful.errors import ExhaustedError, SettingError, integer
@@ -271,6 +272,10 @@ class Policy(Shown):
                 self._arms.label(arm)
         except ExhaustedError:
             self._state = before
+            if isinstance(self._arms, Reservoir) and self._arms.is_open:
+                slot = stand_in(before, self._arms.is_there)
+                if slot >= 0:
+                    return slot
             raise
         if state.born[slot] == state.clock + 1:
             if release:

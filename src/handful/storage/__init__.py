@@ -1,0 +1,15 @@
+"""Stores of the service: a contract, and the stores that keep it.
+
+contract.py   what a store is, in prose and as two base classes
+rows.py       the rows of the log and of the tables beside it
+sqlite.py     one file on disk
+memory.py     nothing on disk: for tests, and for trying things out
+"""
+
+from __future__ import annotations
+
+from handful.storage.contract import Storage, Transaction
+from handful.storage.memory import MemoryStorage
+from handful.storage.sqlite import SQLiteStorage
+
+__all__ = ["MemoryStorage", "SQLiteStorage", "Storage", "Transaction"]
