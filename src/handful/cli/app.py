@@ -18,6 +18,7 @@ COMMANDS = {
     "paper": "Reproduce the paper: tables, figures, claims, report.",
     "leaderboard": "Compare every policy on the paper's instances and on others.",
     "bench": "Measure the simulator beside textbook loops and other packages.",
+    "serve": "Serve decisions over HTTP, from one file on disk.",
     "doctor": "Check that this installation works.",
 }
 

@@ -209,20 +209,24 @@ class Transaction(ABC):
         """Forget the answers from before a time."""
 
     @abstractmethod
-    def keys(self) -> list[KeyRow]:
+    def caller_keys(self) -> list[KeyRow]:
         """Return all keys of callers."""
 
     @abstractmethod
-    def put_key(self, row: KeyRow) -> None:
+    def put_caller_key(self, row: KeyRow) -> None:
         """Add a key."""
 
     @abstractmethod
-    def remove_key(self, id: str) -> bool:
+    def remove_caller_key(self, id: str) -> bool:
         """Remove a key; return whether there was one."""
 
     @abstractmethod
     def number(self, name: str) -> int:
         """Return a number that was stored under a name; 0 if none was."""
+
+    @abstractmethod
+    def numbers(self, prefix: str) -> dict[str, int]:
+        """Return the numbers whose names begin with this, by name."""
 
     @abstractmethod
     def set_number(self, name: str, value: int) -> None:

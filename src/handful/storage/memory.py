@@ -209,13 +209,13 @@ class _MemoryTransaction(Transaction):
             if at < before:
                 self._remove(self._storage._answered, key)
 
-    def keys(self) -> list[KeyRow]:
+    def caller_keys(self) -> list[KeyRow]:
         return sorted(self._storage._keys.values(), key=lambda row: (row.created_at, row.id))
 
-    def put_key(self, row: KeyRow) -> None:
+    def put_caller_key(self, row: KeyRow) -> None:
         self._put(self._storage._keys, row.id, row)
 
-    def remove_key(self, id: str) -> bool:
+    def remove_caller_key(self, id: str) -> bool:
         if id not in self._storage._keys:
             return False
         self._remove(self._storage._keys, id)
@@ -223,6 +223,10 @@ class _MemoryTransaction(Transaction):
 
     def number(self, name: str) -> int:
         return self._storage._numbers.get(name, 0)
+
+    def numbers(self, prefix: str) -> dict[str, int]:
+        found = self._storage._numbers
+        return {name: value for name, value in found.items() if name.startswith(prefix)}
 
     def set_number(self, name: str, value: int) -> None:
         self._put(self._storage._numbers, name, value)

@@ -3,10 +3,10 @@
 A row of the log says what happened to one bandit:
 
     kind      ref                   mark                value        subset    note
-    CREATED                                                                    its settings
+    CREATED                                                                    settings, labels
     CHANGED                                                                    settings that changed
     ADDED     the first new arm                                                labels
-    REMOVED                                                                    numbers of arms
+    REMOVED                                                                    labels
     DELETED
     DECIDED   the arm's number      the ticket          probability  allowed
     REWARDED  the decision          what became of it   the reward

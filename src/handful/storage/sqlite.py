@@ -443,7 +443,8 @@ class _SQLiteTransaction(Transaction):
         if numbers is None:
             return dict(self._run("SELECT number, label FROM labels WHERE bandit=?", (bandit,)))
         one = "SELECT number, label FROM labels WHERE bandit=? AND number=?"
-        return dict(self._run(one, (bandit, number)).fetchone() or () for number in numbers)
+        found = [self._run(one, (bandit, number)).fetchone() for number in numbers]
+        return dict(filter(None, found))
 
     @_guarded
     def labels_from(self, bandit: int, first: int) -> list[str]:
@@ -508,24 +509,29 @@ class _SQLiteTransaction(Transaction):
         self._run("DELETE FROM answered WHERE at < ?", (before,))
 
     @_guarded
-    def keys(self) -> list[KeyRow]:
+    def caller_keys(self) -> list[KeyRow]:
         found = self._run(
             "SELECT id, name, digest, scopes, bandit, created_at FROM keys ORDER BY created_at, id"
         )
         return [KeyRow(*each) for each in found]
 
     @_guarded
-    def put_key(self, row: KeyRow) -> None:
+    def put_caller_key(self, row: KeyRow) -> None:
         self._run("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", row)
 
     @_guarded
-    def remove_key(self, id: str) -> bool:
+    def remove_caller_key(self, id: str) -> bool:
         return self._run("DELETE FROM keys WHERE id=?", (id,)).rowcount > 0
 
     @_guarded
     def number(self, name: str) -> int:
         found = self._run("SELECT value FROM numbers WHERE name=?", (name,)).fetchone()
         return 0 if found is None else int(found[0])
+
+    @_guarded
+    def numbers(self, prefix: str) -> dict[str, int]:
+        found = dict(self._run("SELECT name, value FROM numbers"))
+        return {name: value for name, value in found.items() if name.startswith(prefix)}
 
     @_guarded
     def set_number(self, name: str, value: int) -> None:
@@ -541,8 +547,9 @@ def _stored(row: Row) -> tuple[Any, ...]:
 
 
 def _loaded(found: tuple[Any, ...]) -> Row:
-    row = Row(*found[:5], _integer(found[5]), *found[6:9])
-    return checked(row, found[9])
+    if type(found[5]) is str:
+        found = (*found[:5], int(found[5]), *found[6:])
+    return checked(Row._make(found[:9]), found[9])
 
 
 def _integer(mark: Any) -> int | None:

@@ -1,0 +1,106 @@
+"""Who may do what: bearer keys with scopes, of which the store has only hashes.
+
+    decide   decisions, and looking at bandits
+    reward   rewards, and looking at decisions
+    admin    everything: bandits, arms, keys, metrics
+
+A key may be for one bandit only. As long as the store has no key, a service on a loopback address
+takes requests from everybody on this machine; any other address needs a key. Several keys work at
+once: to rotate one, make another, change the callers, and remove the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import secrets
+from typing import NamedTuple
+
+from handful.service.problems import Problem
+from handful.storage.rows import KeyRow
+
+SCOPES = ("decide", "reward", "admin")
+PREFIX = "hf_"
+
+
+class Caller(NamedTuple):
+    """Whom a request comes from."""
+
+    id: str
+    scopes: frozenset[str]
+    bandit: str | None
+
+    def require(self, scope: str, bandit: str | None = None) -> None:
+        """Refuse a request that the caller's key is not for."""
+        if scope not in self.scopes and "admin" not in self.scopes:
+            raise Problem(403, f"this key has no scope {scope!r}: take a key that has it")
+        if self.bandit is not None and bandit is not None and bandit != self.bandit:
+            raise Problem(403, "this key is for another bandit")
+
+
+ANYBODY = Caller("anybody", frozenset(SCOPES), None)
+"""The caller while the store has no key."""
+
+
+class Keys:
+    """The keys of a store, in memory."""
+
+    def __init__(self, rows: list[KeyRow], needed: bool) -> None:
+        self.needed = needed
+        """Whether a key is needed even if there is none: not on a loopback address."""
+        self.load(rows)
+
+    def load(self, rows: list[KeyRow]) -> None:
+        """Take these keys and no others from now on."""
+        self._callers = {
+            row.digest: Caller(row.id, frozenset(row.scopes.split()), row.bandit) for row in rows
+        }
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no key."""
+        return not self._callers
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests need no key."""
+        return not self.needed and not self._callers
+
+    def caller(self, authorization: str | None) -> Caller:
+        """Return whom a request comes from, by its `Authorization` header."""
+        if self.is_open:
+            return ANYBODY
+        kind, _, key = (authorization or "").partition(" ")
+        found = None
+        if kind.lower() == "bearer" and key:
+            found = self._callers.get(digest_of(key.strip()))
+        if found is None:
+            raise Problem(401, "send a key of this store: `Authorization: Bearer KEY`")
+        return found
+
+
+def digest_of(key: str) -> bytes:
+    """Return the hash of a key, as the store has it. Keys are random, so no salt is needed."""
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+def new_key(name: str, scopes: list[str], bandit: str | None, now: int) -> tuple[str, KeyRow]:
+    """Return a new key, and what the store keeps of it."""
+    unknown = [scope for scope in scopes if scope not in SCOPES]
+    if unknown or len(set(scopes)) < len(scopes):
+        raise Problem(422, f"scopes are {', '.join(SCOPES)}, each once at most; given: {scopes}")
+    if bandit is not None and "admin" in scopes:
+        raise Problem(422, "the scope admin is for all bandits: leave `bandit` out")
+    key = PREFIX + secrets.token_urlsafe(32)
+    row = KeyRow(secrets.token_hex(4), name, digest_of(key), " ".join(scopes), bandit, now)
+    return key, row
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

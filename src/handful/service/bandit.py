@@ -1,0 +1,420 @@
+"""A live bandit: its settings, its policy, and what has been counted.
+
+The state of a bandit is what follows from its rows in the log, in order: `Bandit.created` makes it
+from the first one, and `fold` applies the next. A request is handled the other way round: `decide`
+and its siblings change the state, and return what the row must say. Folding that row into a twin
+leaves the twin in the same state, byte for byte; for a decision, `fold` decides again, and checks
+that the arm is the one in the log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+import handful
+from handful.core.posted import PostedArms
+from handful.core.rng import generator_from, uniform, words
+from handful.core.tickets import Decision, Receipt
+from handful.errors import DamagedStoreError, SettingError, UnknownNameError
+from handful.policies import POLICIES, Policy
+from handful.policies.settings import unit_reward
+from handful.service.delays import Delays
+from handful.storage.rows import Due, Kind, Row
+
+RECENT = 1000
+"""The recent reward rate is that of about so many rewards."""
+
+FORMAT = 1
+"""The version of a bandit's bytes."""
+
+
+class Config(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """What a bandit is made from."""
+
+    name: str
+    policy: str
+    memory: int | None = None
+    settings: dict[str, float] = {}
+    seed: int
+    window: float | None = None
+    """Seconds after which a reward that has not come is written off."""
+    default: float | None = None
+    """The reward of a decision that is written off; None: it counts as lost."""
+    explore: float = 0.0
+    """The share of decisions for arms drawn uniformly."""
+    rescale: tuple[float, float] | None = None
+    open: bool = False
+    """Whether arms are posted as they are born, and drawn when the policy wants one."""
+
+
+class Change(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Settings that may change while a bandit runs."""
+
+    window: float | None
+    default: float | None
+    explore: float
+
+
+class Choice(NamedTuple):
+    """An arm for a decision."""
+
+    arm: int
+    ticket: int | None
+    """None: it was drawn uniformly, and the policy does not know of it."""
+    probability: float | None
+    label: str
+
+
+class Counted(msgspec.Struct, array_like=True):
+    """What a bandit counts, beside its policy."""
+
+    decisions: int = 0
+    rewards: int = 0
+    """Rewards that came in time."""
+    forgotten: int = 0
+    """... whose arm had left memory."""
+    dropped: int = 0
+    expired: int = 0
+    late: int = 0
+    """Rewards that came after the window of their decision."""
+    total: float = 0.0
+    """The sum of the rewards that came in time."""
+    recent: float = 0.0
+    closed: int = 0
+    """The last decision whose window has ended, as far as windows were looked at."""
+
+    @property
+    def waiting(self) -> int:
+        """Decisions whose reward may still come."""
+        return self.decisions - self.rewards - self.dropped - self.expired
+
+
+class _Saved(msgspec.Struct, array_like=True):
+    """A bandit as bytes."""
+
+    format: int
+    config: Config
+    counted: Counted
+    delays: list[int]
+    explorer: tuple[int, int]
+    arms: int
+    """How many arms were ever added."""
+    order: list[int] | None
+    """The numbers of the arms in the order of the policy; None: all, in the order of adding."""
+    barred: list[int]
+    asked: int
+    policy: bytes
+
+
+class Bandit:
+    """A bandit in memory."""
+
+    def __init__(self, config: Config, labels: Sequence[str]) -> None:
+        check_change(config.window, config.default, config.explore, config.rescale)
+        known = POLICIES[config.policy]
+        for key in config.settings:
+            if key not in known.settings:
+                raise UnknownNameError(f"setting of {config.policy}", key, known.settings)
+        if known.clairvoyant:
+            raise SettingError(f"{config.policy} depends on true means, which only a simulator has")
+        if config.open and config.explore > 0.0:
+            raise SettingError(
+                "explore draws from all arms, and a bandit with an open end does not list them: "
+                "leave explore out"
+            )
+        self.config = config
+        self.counted = Counted()
+        self.delays = Delays()
+        self.explorer = list(generator_from(words("explore", config.seed, count=1)[0]))
+        self.added = len(labels)
+        self.numbers = {label: number for number, label in enumerate(labels)}
+        if len(self.numbers) < len(labels):
+            raise SettingError("a label is given twice: labels must differ")
+        self.barred: dict[str, int] = {}
+        self.policy = self._make(PostedArms(labels) if config.open else list(labels))
+
+    def _make(self, arms: Any) -> Policy:
+        config = self.config
+        return handful.policy(
+            config.policy,
+            arms=arms,
+            memory=config.memory,
+            seed=config.seed,
+            rescale=config.rescale,
+            **config.settings,
+        )
+
+    # What requests ask for, and what a row of the log repeats.
+
+    def decide(self, allowed: frozenset[str] | None) -> Choice:
+        """Return the arm of the next decision."""
+        explore = self.config.explore
+        permitted = self._permitted(allowed)
+        if explore <= 0.0:
+            decision = self.policy.decide(allowed=permitted)
+            choice = self._choice(decision, self._uniform(allowed))
+        else:
+            choice = self._explored(allowed, permitted, explore)
+        self.counted.decisions += 1
+        return choice
+
+    def _choice(self, decision: Decision, probability: float | None) -> Choice:
+        return Choice(self.numbers[decision.arm], decision.ticket, probability, decision.arm)
+
+    def _permitted(self, allowed: frozenset[str] | None) -> Any:
+        barred = self.barred
+        if not barred:
+            return allowed
+        if allowed is not None:
+            return allowed.difference(barred)
+        return lambda label: label not in barred
+
+    def _uniform(self, allowed: frozenset[str] | None) -> float | None:
+        """Return the probability of the arm if the policy picks at random, else None."""
+        if self.policy.name != "random" or allowed is not None:
+            return None
+        return 1.0 / self.policy.n_arms
+
+    def _explored(self, allowed: frozenset[str] | None, permitted: Any, explore: float) -> Choice:
+        """Return an arm drawn uniformly with the probability `explore`, else the policy's own.
+
+        The probability is that of the arm given everything that the policy knows, its own random
+        numbers included.
+        """
+        n = len(self.numbers) if allowed is None else len(allowed)
+        share = explore / n
+        u = uniform(self.explorer)
+        if u < explore:
+            among = list(self.numbers) if allowed is None else sorted(allowed)
+            drawn = among[min(n - 1, int(u / explore * n))]
+            if self.policy.clone().decide(allowed=permitted).arm != drawn:
+                return Choice(self.numbers[drawn], None, share, drawn)
+        decision = self.policy.decide(allowed=permitted)
+        return self._choice(decision, share + (1.0 - explore))
+
+    def reward(self, ticket: int | None, value: float, delay: int) -> Receipt:
+        """Take in the reward of a decision that came after so many milliseconds.
+
+        With a default, rewards count when the window of their decision ends, together with those
+        that did not come: otherwise every arm would look better than it is at first.
+        """
+        counted = self.counted
+        counted.rewards += 1
+        counted.total += value
+        counted.recent += (value - counted.recent) / min(counted.rewards, RECENT)
+        self.delays.add(delay)
+        if self.config.default is not None:
+            return Receipt.CREDITED if ticket is not None else Receipt.FORGOTTEN
+        return self._settle(ticket, value)
+
+    def _settle(self, ticket: int | None, value: float) -> Receipt:
+        receipt = Receipt.FORGOTTEN if ticket is None else self.policy.reward(ticket, value)
+        if receipt is not Receipt.CREDITED:
+            self.counted.forgotten += 1
+            receipt = Receipt.FORGOTTEN
+        return receipt
+
+    def drop(self, ticket: int | None) -> Receipt:
+        """Write off a decision whose reward will not come."""
+        self.counted.dropped += 1
+        if ticket is not None and self.config.default is None:
+            self.policy.drop(ticket)
+        return Receipt.DROPPED
+
+    def late(self) -> None:
+        """Count a reward that came after the window of its decision."""
+        self.counted.late += 1
+
+    def close(self, upto: int, due: Iterable[Due]) -> None:
+        """End the windows of decisions up to a row: their default counts, or they are lost."""
+        default = self.config.default
+        for each in due:
+            if each.decision <= self.counted.closed:
+                continue
+            if not each.answered:
+                self.counted.expired += 1
+            if default is not None:
+                self._settle(each.ticket, default if each.reward is None else each.reward)
+            elif not each.answered and each.ticket is not None:
+                self.policy.drop(each.ticket)
+        self.counted.closed = upto
+
+    def add(self, labels: Sequence[str]) -> None:
+        """Add arms."""
+        known = next((label for label in labels if label in self.numbers), None)
+        if known is not None:
+            raise SettingError(f"the label {known!r} is that of an arm already")
+        if isinstance(self.policy._arms, PostedArms):
+            self.policy._arms.post(labels)
+        else:
+            self.policy.add_arms(labels)
+        for label in labels:
+            self.numbers[label] = self.added
+            self.added += 1
+
+    def remove(self, labels: Sequence[str]) -> None:
+        """Remove arms: no decision returns them again."""
+        if self.config.open:
+            if set(self.policy.arms_in_memory) <= {*labels, *self.barred} and self._has_none_left():
+                raise SettingError("a bandit needs at least one arm: post others first")
+            for label in labels:
+                self.barred[label] = self.numbers[label]
+            return
+        self.policy.remove_arms(labels)
+        for label in labels:
+            del self.numbers[label]
+
+    def _has_none_left(self) -> bool:
+        arms = self.policy._arms
+        assert isinstance(arms, PostedArms)
+        return arms.asked >= arms.posted
+
+    def change(self, change: Change) -> None:
+        """Take other settings from now on."""
+        check_change(change.window, change.default, change.explore, self.config.rescale)
+        self.config = msgspec.structs.replace(
+            self.config,
+            window=change.window,
+            default=change.default,
+            explore=change.explore,
+        )
+
+    # The fold.
+
+    @classmethod
+    def created(cls, row: Row) -> Bandit:
+        """Return a new bandit by the first row of its log."""
+        config, labels = msgspec.json.decode(row.note or b"", type=tuple[Config, list[str]])
+        return cls(config, labels)
+
+    def fold(self, row: Row, look_up: LookUp) -> None:
+        """Apply a row of the log."""
+        kind = row.kind
+        if kind == Kind.DECIDED:
+            allowed = None if row.subset is None else look_up.subset(row.subset)
+            choice = self.decide(allowed)
+            if choice[:3] != (row.ref, row.mark, row.value):
+                raise DamagedStoreError(
+                    f"row {row.seq} of the log says that {self.config.name!r} chose arm {row.ref}, "
+                    f"and it follows from the rows before that it chose arm {choice.arm}: the log "
+                    "is damaged, or was written by a version of handful that decides differently"
+                )
+        elif kind == Kind.REWARDED:
+            decision = look_up.decision(row)
+            assert row.value is not None
+            self.reward(decision.mark, row.value, row.at - decision.at)
+        elif kind == Kind.LATE:
+            self.late()
+        elif kind == Kind.DROPPED:
+            self.drop(look_up.decision(row).mark)
+        elif kind == Kind.CLOSED:
+            assert row.ref is not None
+            assert row.mark is not None
+            self.close(row.ref, look_up.due(row.mark, row.ref).get(row.bandit, []))
+        elif kind == Kind.ADDED:
+            self.add(msgspec.json.decode(row.note or b"", type=list[str]))
+        elif kind == Kind.REMOVED:
+            self.remove(msgspec.json.decode(row.note or b"", type=list[str]))
+        elif kind == Kind.CHANGED:
+            self.change(msgspec.json.decode(row.note or b"", type=Change))
+        elif kind != Kind.DELETED:
+            raise DamagedStoreError(f"row {row.seq} of the log has a kind that is not known")
+
+    # Bytes.
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state but for labels, which the store has."""
+        policy = self.policy
+        asked = policy._arms.asked if isinstance(policy._arms, PostedArms) else 0
+        in_order = self.config.open or len(self.numbers) == self.added
+        order = None if in_order else [self.numbers[label] for label in _listed(policy)]
+        return _encode(
+            _Saved(
+                FORMAT,
+                self.config,
+                self.counted,
+                self.delays.counts,
+                (self.explorer[0], self.explorer[1]),
+                self.added,
+                order,
+                list(self.barred.values()),
+                asked,
+                policy.to_bytes(),
+            )
+        )
+
+    @classmethod
+    def from_bytes(cls, body: bytes, labels: Callable[[Iterable[int]], dict[int, str]]) -> Bandit:
+        """Return the bandit that `to_bytes` saved; `labels` gives the labels of arms by number."""
+        try:
+            saved = _decode(body)
+        except msgspec.MsgspecError as error:
+            raise DamagedStoreError(f"a snapshot cannot be read: {error}") from None
+        if saved.format != FORMAT:
+            raise DamagedStoreError(f"a snapshot has the format {saved.format}, not {FORMAT}")
+        bandit = cls.__new__(cls)
+        bandit.config, bandit.counted = saved.config, saved.counted
+        bandit.delays = Delays(saved.delays)
+        bandit.explorer = list(saved.explorer)
+        bandit.added = saved.arms
+        numbers = range(saved.arms) if saved.order is None else saved.order
+        found = labels(numbers)
+        listed = [found[number] for number in numbers]
+        bandit.numbers = {label: number for number, label in zip(numbers, listed, strict=True)}
+        bandit.barred = {found[number]: number for number in saved.barred}
+        arms: Any = listed
+        if saved.config.open:
+            arms = PostedArms.restored(listed[0], saved.arms, saved.asked, dict(enumerate(listed)))
+        bandit.policy = handful.from_bytes(saved.policy, arms=arms)
+        if saved.config.open and not bandit.policy.recalls:
+            arms.keep_only(bandit.policy._state.arm[: bandit.policy._state.held])
+        return bandit
+
+
+class LookUp:
+    """What folding a row needs from the store. See `Desk`."""
+
+    def subset(self, number: int) -> frozenset[str]:
+        """Return a set of allowed arms, as labels."""
+        raise NotImplementedError
+
+    def decision(self, row: Row) -> Row:
+        """Return the row of the decision that a row refers to."""
+        raise NotImplementedError
+
+    def due(self, after: int, upto: int) -> dict[int, list[Due]]:
+        """Return the decisions with `after` < number <= `upto` for each bandit."""
+        raise NotImplementedError
+
+
+def check_change(
+    window: float | None,
+    default: float | None,
+    explore: float,
+    rescale: tuple[float, float] | None,
+) -> None:
+    """Refuse settings of a bandit that cannot work."""
+    if window is not None and not 0.0 < window <= 10**9:
+        raise SettingError(f"window={window!r}: give more than 0 and at most 10^9 seconds")
+    if default is not None:
+        if window is None:
+            raise SettingError(
+                f"default={default!r} stands in for rewards that do not come in time: give window "
+                "as well, the number of seconds to wait"
+            )
+        unit_reward(default, rescale, "default")
+    if not (math.isfinite(explore) and 0.0 <= explore <= 1.0):
+        raise SettingError(f"explore={explore!r}: give a probability from 0 to 1")
+
+
+def _listed(policy: Policy) -> list[str]:
+    arms: Any = policy.arms
+    return list(arms)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Saved).decode

@@ -1,0 +1,192 @@
+"""The live bandits: loaded from the store when they are asked for, saved to it now and then.
+
+A bandit is loaded from its snapshot and the rows that follow it. So that few rows follow, the
+bandit whose snapshot is the oldest is saved again when many rows have been written since. The
+number `checkpoint` says up to which row every snapshot is complete: whatever was saved when, no row
+up to there is missing from the snapshot of its bandit. After a crash only the rows after it are
+read.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+import msgspec
+
+from handful.errors import DamagedStoreError
+from handful.service.bandit import Bandit, LookUp
+from handful.storage.contract import Transaction
+from handful.storage.rows import Due, Kind, Row, Snapshot
+
+MOST_LIVE = 4096
+"""Bandits in memory."""
+MOST_ROWS = 20_000
+"""Rows after which a bandit is saved again."""
+AT_ONCE = 8
+"""Bandits that are saved in one transaction, so that no request waits for many."""
+
+
+class StoreLookUp(LookUp):
+    """What folding needs, from a transaction."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self.tx = tx
+        self._subsets: dict[int, frozenset[str]] = {}
+        self._last_due: tuple[tuple[int, int], dict[int, list[Due]]] | None = None
+
+    def subset(self, number: int) -> frozenset[str]:
+        """Return a set of allowed arms, as labels."""
+        if number not in self._subsets:
+            body = self.tx.subset(number)
+            self._subsets[number] = frozenset(msgspec.json.decode(body, type=list[str]))
+        return self._subsets[number]
+
+    def decision(self, row: Row) -> Row:
+        """Return the row of the decision that a row refers to."""
+        found = None if row.ref is None else self.tx.row(row.ref)
+        if found is None or found.kind != Kind.DECIDED or found.bandit != row.bandit:
+            raise DamagedStoreError(f"row {row.seq} of the log refers to no decision")
+        return found
+
+    def due(self, after: int, upto: int) -> dict[int, list[Due]]:
+        """Return the decisions with `after` < number <= `upto` for each bandit.
+
+        The windows of many bandits end together, so the last answer is remembered.
+        """
+        if self._last_due is None or self._last_due[0] != (after, upto):
+            self._last_due = (after, upto), self.tx.due(after, upto)
+        return self._last_due[1]
+
+
+class Bandits:
+    """The bandits in memory."""
+
+    def __init__(self) -> None:
+        self._live: OrderedDict[int, Bandit] = OrderedDict()
+        self._unsaved: OrderedDict[int, int] = OrderedDict()
+        """Bandits that have rows after their snapshot, and the first of these."""
+        self._tails: dict[int, list[Row]] | None = None
+        """The rows after the checkpoint of bandits that are not in memory; None: not read yet."""
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._live
+
+    def forget(self) -> None:
+        """Forget everything: what is in memory is not what is in the store."""
+        self._live.clear()
+        self._unsaved.clear()
+        self._tails = None
+
+    def get(self, look_up: StoreLookUp, number: int) -> Bandit:
+        """Return a bandit, loaded if it is not in memory."""
+        found = self._live.get(number)
+        if found is not None:
+            self._live.move_to_end(number)
+            return found
+        if self._tails is None:
+            self._tails = self._read_tails(look_up.tx)
+        bandit = load(look_up, number, self._tails.pop(number, []))
+        self.put(look_up, number, bandit)
+        return bandit
+
+    def put(self, look_up: StoreLookUp, number: int, bandit: Bandit) -> None:
+        """Take a bandit in; the one that was not used for the longest time may have to go."""
+        self._live[number] = bandit
+        if len(self._live) > MOST_LIVE:
+            old = next(iter(self._live))
+            if old in self._unsaved:
+                self._save(look_up, old)
+                self._set_checkpoint(look_up.tx)
+            del self._live[old]
+
+    def changed(self, number: int, seq: int) -> None:
+        """Note that a bandit has a row that its snapshot does not have."""
+        self._unsaved.setdefault(number, seq)
+
+    def discard(self, number: int) -> None:
+        """Forget a bandit whose state is not what follows from its rows; it is loaded again."""
+        self._live.pop(number, None)
+        self._tails = None
+
+    def gone(self, number: int) -> None:
+        """Forget a bandit that was deleted."""
+        self._live.pop(number, None)
+        self._unsaved.pop(number, None)
+
+    def save_some(self, look_up: StoreLookUp) -> None:
+        """Save the bandits whose snapshots are old."""
+        if not self._unsaved:
+            return
+        last = look_up.tx.last()[0]
+        saved = 0
+        while self._unsaved and saved < AT_ONCE:
+            number, first = next(iter(self._unsaved.items()))
+            if last - first < MOST_ROWS:
+                break
+            self._save(look_up, number)
+            saved += 1
+        if saved:
+            self._set_checkpoint(look_up.tx)
+
+    def save_all(self, look_up: StoreLookUp) -> None:
+        """Save every bandit that has changed."""
+        if self._tails is None:
+            self._tails = self._read_tails(look_up.tx)
+        for number in list(self._unsaved):
+            self._save(look_up, number)
+        self._set_checkpoint(look_up.tx)
+
+    def _save(self, look_up: StoreLookUp, number: int) -> None:
+        bandit = self.get(look_up, number)
+        look_up.tx.put_snapshot(Snapshot(number, look_up.tx.last()[0], bandit.to_bytes()))
+        self._unsaved.pop(number, None)
+
+    def _set_checkpoint(self, tx: Transaction) -> None:
+        # The first to change is the first in the list, but after a crash tails come in any order.
+        first = min(self._unsaved.values(), default=tx.last()[0] + 1)
+        tx.set_number("checkpoint", first - 1)
+
+    def _read_tails(self, tx: Transaction) -> dict[int, list[Row]]:
+        tails: dict[int, list[Row]] = {}
+        for row in tx.rows(after=tx.number("checkpoint")):
+            if row.kind == Kind.DELETED:
+                tails.pop(row.bandit, None)
+                self._unsaved.pop(row.bandit, None)
+                continue
+            tails.setdefault(row.bandit, []).append(row)
+            self._unsaved.setdefault(row.bandit, row.seq)
+        return tails
+
+
+def load(look_up: StoreLookUp, number: int, tail: Iterable[Row]) -> Bandit:
+    """Return a bandit by its snapshot and the rows after it; by all its rows if need be."""
+    tx = look_up.tx
+    snapshot = tx.snapshot(number)
+    rows = iter(tail)
+    after = 0
+    if snapshot is not None:
+        after = snapshot.seq
+        bandit = Bandit.from_bytes(snapshot.body, lambda numbers: _labels(tx, number, numbers))
+    else:
+        found = tx.bandit(number)
+        if found is None:
+            raise DamagedStoreError(f"bandit {number} is not in the store")
+        rows = (row for row in tx.rows(after=found.created - 1) if row.bandit == number)
+        bandit = Bandit.created(next(rows))
+    for row in rows:
+        if row.seq > after:
+            bandit.fold(row, look_up)
+    return bandit
+
+
+def _labels(tx: Transaction, bandit: int, numbers: Iterable[int]) -> dict[int, str]:
+    """Return the labels of arms by number; refuse a store that lacks one."""
+    found = tx.labels(bandit)
+    missing = next((number for number in numbers if number not in found), None)
+    if missing is not None:
+        raise DamagedStoreError(f"the label of arm {missing} of bandit {bandit} is missing")
+    return found

@@ -1,0 +1,142 @@
+"""Running the service: the store, the application and the HTTP server, from start to stop."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from handful import __version__
+from handful.errors import SettingError, StoreUnavailableError
+from handful.service import logs
+from handful.service.app import Service
+from handful.service.auth import is_loopback
+from handful.service.desk import Desk
+from handful.service.limits import Limits
+from handful.storage.sqlite import SQLiteStorage
+
+HEADER_SECONDS = 30.0
+"""The head of a request must have come by then."""
+MOST_CONNECTIONS = 4000
+SWITCH_SECONDS = 0.0005
+"""How soon the writer's thread lets the event loop's go on; Python's own 5 ms are felt."""
+
+log = logging.getLogger("handful.service")
+
+
+class Address(NamedTuple):
+    """Where the service listens."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """The address as a link."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that hangs up on callers who never finish the head of a request."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def _wait(self) -> None:
+        self._impatience = self.loop.call_later(HEADER_SECONDS, self._hang_up)
+
+    def _hang_up(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        """Wait no longer: the head is there."""
+        self._impatience.cancel()
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request on this connection."""
+        self._impatience.cancel()
+        self._wait()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._impatience.cancel()
+        super().connection_lost(exc)
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which ends the event streams when it is asked to stop."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop: answer what has come, and no more."""
+        log.info("stopping")
+        self._service.live.end_streams()
+        super().handle_exit(sig, frame)
+
+
+def serve(
+    store: Path,
+    address: Address,
+    limits: Limits,
+    access_log: bool,
+    log_level: str,
+    durable: bool = True,
+) -> int:
+    """Serve until a signal comes; return the exit code."""
+    logs.set_up(log_level)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    storage = SQLiteStorage(store, durable=durable)
+    desk = Desk(storage)
+    loopback = is_loopback(address.host)
+    service = Service(desk, key_needed=not loopback, limits=limits, access_log=access_log)
+    if not loopback and service.keys.is_empty:
+        storage.close()
+        raise SettingError(
+            f"{address.host} can be reached from elsewhere, and {str(store)!r} has no key: make "
+            f"one first: handful keys add --store {store} --name admin --scope admin"
+        )
+    listening = _listen(address)
+    address = Address(address.host, listening.getsockname()[1])
+    config = uvicorn.Config(
+        service,
+        http=PatientProtocol,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=10,
+        limit_concurrency=MOST_CONNECTIONS,
+        loop="auto",
+    )
+    print(f"handful {__version__} serves {store} at {address.url}", file=sys.stderr, flush=True)
+    server = Server(config, service)
+    server.run(sockets=[listening])
+    return 0
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+    except OSError as error:
+        raise StoreUnavailableError(f"cannot listen on {address.url}: {error.strerror}") from None
+    listening.set_inheritable(True)
+    return listening

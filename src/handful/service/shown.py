@@ -1,0 +1,167 @@
+"""Bandits as callers see them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from handful.core.posted import PostedArms
+from handful.errors import ExhaustedError
+from handful.policies import POLICIES
+from handful.service.bandit import Bandit
+from handful.service.bodies import (
+    ArmShown,
+    BanditListed,
+    BanditShown,
+    DelayShown,
+    PointShown,
+    shown_time,
+)
+from handful.storage.rows import Point
+
+MOST_IN_MEMORY = 32
+"""Arms in memory that a point of a history names."""
+MOST_SHOWN = 1000
+"""Arms in memory that are shown of a policy without a memory bound."""
+
+
+class _Past(msgspec.Struct, array_like=True):
+    """The body of a point of a history."""
+
+    rewards: int
+    total: float
+    recommended: int | None
+    memory: list[int]
+    waiting: int
+
+
+def recommended(bandit: Bandit) -> str | None:
+    """Return the label that the policy recommends; None before there is one."""
+    try:
+        label: str = bandit.policy.recommend()
+    except (ExhaustedError, IndexError):
+        return None
+    return label
+
+
+def n_arms(bandit: Bandit) -> int:
+    """Return how many arms a bandit has."""
+    return len(bandit.numbers) - len(bandit.barred)
+
+
+def bandit(bandit: Bandit, created_at: str, last_seq: int) -> BanditShown:
+    """Return a bandit and what it knows."""
+    policy, config, counted = bandit.policy, bandit.config, bandit.counted
+    state: Any = policy._state
+    stats = policy.stats()
+    duels = getattr(state, "duel", None)
+    arms = [
+        ArmShown(
+            str(each.arm),
+            each.pulls,
+            each.in_flight,
+            None if math.isnan(each.mean) else each.mean,
+            each.low,
+            each.high,
+            each.recommended,
+            bool(duels[slot]) if duels is not None else False,
+        )
+        for slot, each in enumerate(stats)
+        if each.arm is not None
+    ]
+    if len(arms) > MOST_SHOWN:
+        arms = sorted(arms, key=lambda arm: -arm.pulls)[:MOST_SHOWN]
+    guess = next((arm.mean for arm in arms if arm.recommended), None)
+    return BanditShown(
+        name=config.name,
+        policy=config.policy,
+        title=POLICIES[config.policy].title,
+        memory=policy.memory,
+        settings=config.settings,
+        seed=config.seed,
+        window=config.window,
+        default=config.default,
+        explore=config.explore,
+        rescale=config.rescale,
+        open=config.open,
+        arms=n_arms(bandit),
+        decisions=counted.decisions,
+        rewards=counted.rewards,
+        forgotten=counted.forgotten,
+        dropped=counted.dropped,
+        expired=counted.expired,
+        late=counted.late,
+        waiting=counted.waiting,
+        recommended=recommended(bandit),
+        arms_in_memory=arms,
+        arms_tried=getattr(state, "tried", None),
+        place=stats.place,
+        reward_rate=counted.total / counted.rewards if counted.rewards else None,
+        recent_rate=counted.recent if counted.rewards else None,
+        best_guess=guess,
+        delay=_delay(bandit),
+        created_at=created_at,
+        state_bytes=len(policy.to_bytes()),
+        last_seq=last_seq,
+    )
+
+
+def _delay(bandit: Bandit) -> DelayShown | None:
+    delays = bandit.delays
+    mean, p50, p90, p99 = delays.mean(), *(delays.quantile(share) for share in (0.5, 0.9, 0.99))
+    if mean is None or p50 is None or p90 is None or p99 is None:
+        return None
+    return DelayShown(mean, p50, p90, p99)
+
+
+def listed(bandit: Bandit) -> BanditListed:
+    """Return a bandit in a list."""
+    config, counted = bandit.config, bandit.counted
+    return BanditListed(
+        config.name,
+        config.policy,
+        bandit.policy.memory,
+        n_arms(bandit),
+        counted.decisions,
+        counted.rewards,
+        recommended(bandit),
+    )
+
+
+def point(bandit: Bandit, decisions: int, at: int) -> Point:
+    """Return the bandit of now as a point of its history."""
+    policy, counted = bandit.policy, bandit.counted
+    best = recommended(bandit)
+    state = policy._state
+    held = sorted(range(state.held), key=lambda slot: -state.pulls[slot])[:MOST_IN_MEMORY]
+    memory = [policy._arms.label(state.arm[slot]) for slot in held if _is_there(policy, slot)]
+    past = _Past(
+        counted.rewards,
+        counted.total,
+        None if best is None else bandit.numbers.get(best),
+        sorted(bandit.numbers[label] for label in memory),
+        counted.waiting,
+    )
+    return Point(decisions, at, msgspec.msgpack.encode(past))
+
+
+def _is_there(policy: Any, slot: int) -> bool:
+    arms = policy._arms
+    return not isinstance(arms, PostedArms) or arms.is_there(policy._state.arm[slot])
+
+
+def past(point: Point, bandit: Bandit, label: Callable[[int], str]) -> PointShown:
+    """Return a point of a history as callers see it."""
+    body = msgspec.msgpack.decode(point.body, type=_Past)
+    return PointShown(
+        shown_time(point.at),
+        point.decisions,
+        body.rewards,
+        body.total,
+        None if body.recommended is None else label(body.recommended),
+        [label(number) for number in body.memory],
+        body.waiting,
+    )
