@@ -29,6 +29,7 @@ PUBLIC = [
     "PhasedPolicy",
     "Policy",
     "PooledPolicy",
+    "PostedArms",
     "Race",
     "Receipt",
     "Reservoir",

@@ -19,7 +19,10 @@ COMMANDS = {
     "leaderboard": "Compare every policy on the paper's instances and on others.",
     "bench": "Measure the simulator beside textbook loops and other packages.",
     "serve": "Serve decisions over HTTP, from one file on disk.",
-    "doctor": "Check that this installation works.",
+    "keys": "Make, list and remove the keys of a store.",
+    "backup": "Copy a store that may be in use.",
+    "export": "Write the log of a store as Parquet or JSON lines.",
+    "doctor": "Check that this installation, or a store, works.",
 }
 
 

@@ -8,26 +8,36 @@ import platform
 import sys
 from contextlib import suppress
 from importlib import metadata
+from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from handful import __version__
 from handful.cli.show import HELP
-from handful.errors import EngineError
+from handful.cli.stores import STORE
+from handful.errors import DamagedStoreError, EngineError
 
 PACKAGES = ("numba", "numpy", "polars", "matplotlib", "rich", "click", "pandas")
 OPTIONAL = ("pandas",)
 
 
 @click.command("doctor", context_settings=HELP)
+@click.option("--store", type=STORE, default=None, help="Examine this store instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-def command(as_json: bool) -> None:
-    """Check that this installation works.
+def command(store: Path | None, as_json: bool) -> None:
+    """Check that this installation works, or that a store does.
 
     Prints versions and where kernels are cached, runs the python and the compiled engine on one
     reward tape and compares them bit for bit, compares the kernels of the skipping engine with
     their source, and measures the speed. Exits with 1 if anything is wrong.
+
+    With --store, reads a whole store that is not being served: checks every row of its log, makes
+    every bandit again from the log alone, and compares the result byte for byte with the state that
+    a start would load.
     """
+    if store is not None:
+        _examine(store, as_json)
     report: dict[str, object] = {
         "handful": __version__,
         "python": platform.python_version(),
@@ -51,6 +61,38 @@ def command(as_json: bool) -> None:
         for key, value in report.items():
             if key != "problems":
                 click.echo(f"{key:<18} {'not installed' if value is None else value}")
+        for problem in problems:
+            click.echo(f"problem: {problem}", err=True)
+        click.echo("all is well" if not problems else f"{len(problems)} problem(s)")
+    sys.exit(bool(problems))
+
+
+def _examine(store: Path, as_json: bool) -> NoReturn:
+    """Print what is in a store and what is wrong with it, and exit."""
+    from handful.service.doctor import examine
+    from handful.storage.sqlite import SQLiteStorage
+
+    def progress(row: int, rows: int) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\rrow {row:,} of {rows:,}", nl=False, err=True)
+
+    report = None
+    problems = []
+    try:
+        with SQLiteStorage(store, create=False) as storage:
+            report = examine(storage, progress)
+            problems = report.problems
+    except DamagedStoreError as error:
+        problems = [str(error)]
+    if as_json:
+        click.echo(json.dumps({"problems": problems} if report is None else report._asdict()))
+    else:
+        if report is not None:
+            click.echo(
+                f"{store}: {report.rows:,} rows, {report.bandits:,} bandits, "
+                f"{report.decisions:,} decisions, {report.rewards:,} rewards, "
+                f"{report.bytes:,} bytes"
+            )
         for problem in problems:
             click.echo(f"problem: {problem}", err=True)
         click.echo("all is well" if not problems else f"{len(problems)} problem(s)")

@@ -8,17 +8,12 @@ from pathlib import Path
 import click
 
 from handful.cli.show import HELP
+from handful.cli.stores import store_option
 from handful.errors import MissingExtraError, SettingError
 
 
 @click.command("serve", context_settings=HELP)
-@click.option(
-    "--store",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("handful.db"),
-    show_default=True,
-    help="The SQLite file; it is made if there is none.",
-)
+@store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option("--rate", type=float, default=0.0, help="Requests a second of one caller; 0: any.")

@@ -1,0 +1,78 @@
+"""`handful keys`: make, list and remove the keys of a store that is not being served."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import click
+
+from handful.cli.show import HELP
+from handful.cli.stores import store_option
+from handful.errors import SettingError
+
+
+@click.group("keys", context_settings=HELP)
+def command() -> None:
+    """Make, list and remove the keys of callers.
+
+    While a store is served, `POST /v1/keys` and `DELETE /v1/keys/ID` do the same. Several keys work
+    at once: to rotate one, make another, change the callers, and remove the first.
+    """
+
+
+@command.command("add")
+@store_option
+@click.option("--name", required=True, help="What the key is for.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    required=True,
+    help="decide, reward or admin; may be given several times.",
+)
+@click.option("--bandit", default=None, help="The only bandit that the key is for.")
+def add(store: Path, name: str, scopes: tuple[str, ...], bandit: str | None) -> None:
+    """Make a key and print it, this once."""
+    from handful.service.auth import new_key
+    from handful.service.problems import Problem
+    from handful.storage.sqlite import SQLiteStorage
+
+    try:
+        key, row = new_key(name, list(scopes), bandit, time.time_ns() // 1_000_000)
+    except Problem as problem:
+        raise SettingError(problem.detail) from None
+    with SQLiteStorage(store) as storage, storage.begin() as tx:
+        tx.put_caller_key(row)
+    click.echo(key)
+
+
+@command.command("list")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show(store: Path, as_json: bool) -> None:
+    """List the keys: id, name, scopes, bandit."""
+    from handful.storage.sqlite import SQLiteStorage
+
+    with SQLiteStorage(store, create=False) as storage, storage.begin() as tx:
+        rows = tx.caller_keys()
+    if as_json:
+        fields = ("id", "name", "scopes", "bandit")
+        click.echo(json.dumps([{name: getattr(row, name) for name in fields} for row in rows]))
+        return
+    for row in rows:
+        click.echo(f"{row.id}  {row.scopes:<20} {row.bandit or 'all bandits':<20} {row.name}")
+
+
+@command.command("remove")
+@store_option
+@click.argument("id")
+def remove(store: Path, id: str) -> None:
+    """Remove a key, by its id."""
+    from handful.storage.sqlite import SQLiteStorage
+
+    with SQLiteStorage(store, create=False) as storage, storage.begin() as tx:
+        found = tx.remove_caller_key(id)
+    if not found:
+        raise SettingError(f"there is no key {id!r}: see `handful keys list`")

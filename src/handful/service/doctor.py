@@ -1,0 +1,144 @@
+"""Examining a store: is the log whole, and does everything else follow from it?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from handful.errors import DamagedStoreError, HandfulError
+from handful.service.bandit import Bandit
+from handful.service.bandits import Bandits, StoreLookUp
+from handful.storage.contract import Storage, Transaction
+from handful.storage.rows import Kind, Row
+
+MOST_PROBLEMS = 20
+EVERY = 50_000
+"""Rows between two reports of progress."""
+
+Progress = Callable[[int, int], None]
+
+
+class Report(NamedTuple):
+    """What was found in a store."""
+
+    rows: int
+    bandits: int
+    decisions: int
+    rewards: int
+    bytes: int
+    problems: list[str]
+
+
+class Replay:
+    """Bandits that are made from the log alone, row by row."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._look_up = StoreLookUp(tx)
+        self.bandits: dict[int, Bandit] = {}
+        self.names: dict[int, str] = {}
+        self.decisions = self.rewards = self.answers = 0
+
+    def fold(self, row: Row) -> None:
+        """Apply a row of the log."""
+        if row.kind == Kind.CREATED:
+            made = Bandit.created(row)
+            self.bandits[row.bandit] = made
+            self.names[row.bandit] = made.config.name
+            return
+        bandit = self.bandits.get(row.bandit)
+        if bandit is None:
+            raise DamagedStoreError(f"row {row.seq} is of bandit {row.bandit}, which is not there")
+        if row.kind == Kind.DELETED:
+            del self.bandits[row.bandit]
+            return
+        bandit.fold(row, self._look_up)
+        self.decisions += row.kind == Kind.DECIDED
+        self.rewards += row.kind == Kind.REWARDED
+        self.answers += row.kind in (Kind.REWARDED, Kind.DROPPED)
+
+
+def replay(tx: Transaction) -> dict[int, Bandit]:
+    """Return the bandits as they follow from all rows of the log."""
+    made = Replay(tx)
+    for row in tx.rows():
+        made.fold(row)
+    return made.bandits
+
+
+def examine(storage: Storage, progress: Progress | None = None) -> Report:
+    """Look at everything in a store; nothing is changed."""
+    problems = list(storage.verify())
+    tx = storage.begin()
+    try:
+        made = Replay(tx)
+        last = tx.last()[0]
+        seen = 0
+        try:
+            at = 0
+            for row in tx.rows():
+                if row.at < at:
+                    problems.append(f"row {row.seq} is older than the row before it")
+                at = row.at
+                made.fold(row)
+                _check_row(tx, row, problems)
+                seen = row.seq
+                if progress is not None and seen % EVERY == 0:
+                    progress(seen, last)
+                if len(problems) >= MOST_PROBLEMS:
+                    problems.append("there may be more; the examination was broken off")
+                    break
+            else:
+                _compare(tx, made, problems)
+        except HandfulError as error:
+            problems.append(f"after row {seen}: {error}")
+        return Report(
+            seen, len(made.bandits), made.decisions, made.rewards, storage.size(), problems
+        )
+    finally:
+        tx.rollback()
+
+
+def _check_row(tx: Transaction, row: Row, problems: list[str]) -> None:
+    """Look whether a row can be found by the tables that are derived from it."""
+    if row.kind in (Kind.REWARDED, Kind.DROPPED):
+        assert row.ref is not None
+        if tx.answer_to(row.ref) != row.seq:
+            problems.append(f"decision {row.ref} was answered by row {row.seq}, which is not noted")
+    elif row.kind == Kind.DECIDED and tx.answer_to(row.seq) is not None:
+        answer = tx.row(tx.answer_to(row.seq) or 0)
+        kinds = (Kind.REWARDED, Kind.DROPPED)
+        if answer is None or answer.kind not in kinds or answer.ref != row.seq:
+            problems.append(f"what is noted as the answer to decision {row.seq} is none")
+
+
+def _compare(tx: Transaction, made: Replay, problems: list[str]) -> None:
+    """Compare what follows from the log with the tables and snapshots."""
+    listed = {row.id: row.name for row in tx.bandits()}
+    there = {number: made.names[number] for number in made.bandits}
+    if listed != there:
+        problems.append(f"the log has the bandits {_few(there)}, and the table {_few(listed)}")
+    loaded = Bandits()
+    look_up = StoreLookUp(tx)
+    for number in sorted(made.bandits.keys() & listed.keys()):
+        bandit = made.bandits[number]
+        name = bandit.config.name
+        labels = tx.labels(number)
+        if len(labels) != bandit.added or any(
+            labels.get(arm) != label for label, arm in bandit.numbers.items()
+        ):
+            problems.append(f"the labels of {name!r} are not those in the log")
+            continue
+        try:
+            found = loaded.get(look_up, number).to_bytes()
+        except HandfulError as error:
+            problems.append(f"{name!r} cannot be loaded: {error}")
+            continue
+        if found != bandit.to_bytes():
+            problems.append(f"the state of {name!r} is not what follows from the log")
+
+
+def _few(names: dict[int, str]) -> str:
+    shown = sorted(names.values())[:5]
+    return msgspec.json.encode(shown).decode() + (" and more" if len(names) > 5 else "")
