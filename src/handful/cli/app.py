@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from handful import __version__
-from handful.errors import HandfulError, UnknownNameError, WriteError
+from handful.errors import HandfulError, StoreError, UnknownNameError, WriteError
 
 COMMANDS = {
     "run": "Simulate policies on instances and print their regret.",
@@ -56,12 +56,12 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; errors of handful are one line.
 
-        Exit codes: 2 for a wrong argument, 1 for a file that cannot be written, 130 for an
-        interrupt.
+        Exit codes: 2 for a wrong argument, 1 for a file or a store that cannot be used, 130 for
+        an interrupt.
         """
         try:
             return super().invoke(ctx)
-        except WriteError as error:
+        except (StoreError, WriteError) as error:
             raise click.ClickException(str(error)) from None
         except HandfulError as error:
             raise click.UsageError(str(error)) from None
