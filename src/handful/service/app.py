@@ -163,7 +163,7 @@ class Service:
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
-        self.writer.start(asyncio.get_running_loop())
+        self.writer.start()
         self.live.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()

@@ -48,12 +48,14 @@ from handful.service.problems import Problem
 from handful.storage.contract import Storage, Transaction
 from handful.storage.rows import Answer, BanditRow, Kind, Row
 
-MOST_DUE = 20_000
+MOST_DUE = 1000
 """Rows whose windows are looked at in one transaction."""
 ANSWERS_KEPT = 24 * 3600 * 1000
 """Milliseconds for which an `Idempotency-Key` is remembered."""
 MOST_POINTS = 256
 """Points of a history."""
+LEAST_STRIDE = 4
+"""Decisions between two points."""
 
 Clock = Callable[[], int]
 T = TypeVar("T")
@@ -82,17 +84,29 @@ class Desk:
     @contextmanager
     def batch(self) -> Iterator[Session]:
         """Begin a transaction; it is on disk when the block ends."""
-        windows = dict(self.windows)
+        session = self.begin()
         try:
-            with self.storage.begin() as tx:
-                session = Session(self, tx)
-                yield session
-                session.finish()
+            yield session
+            session.finish()
+            session.tx.commit()
         except BaseException:
-            self.bandits.forget()
-            self.windows = windows
+            self.undo(session)
             raise
+        self.done(session)
+
+    def begin(self) -> Session:
+        """Begin a transaction. It must be ended by `done` or `undo`."""
+        return Session(self, self.storage.begin())
+
+    def done(self, session: Session) -> None:
+        """Note that a transaction is on disk."""
         self.changed |= session.touched
+
+    def undo(self, session: Session) -> None:
+        """Undo a transaction, and forget the bandits in memory, which are ahead of the store."""
+        session.tx.rollback()
+        self.bandits.forget()
+        self.windows = session.windows_before
 
     def sweep(self) -> bool:
         """End the windows that have passed; return whether there may be more to do at once."""
@@ -114,6 +128,7 @@ class Session:
         self.tx = tx
         self.look_up = StoreLookUp(tx)
         self.touched: set[int] = set()
+        self.windows_before = dict(desk.windows)
         self.seq, at = tx.last()
         self.now = max(at, desk.clock())
         self._rows: dict[int, Row] = {}
@@ -152,6 +167,11 @@ class Session:
         """End the transaction: everything is handed to the store, and old snapshots are renewed."""
         self.flush()
         self.desk.bandits.save_some(self.look_up)
+
+    @property
+    def has_written(self) -> bool:
+        """Whether there is anything to put on disk."""
+        return self.tx.has_written
 
     def _row(self, seq: int) -> Row | None:
         return self._rows.get(seq) or self.tx.row(seq)
@@ -389,7 +409,7 @@ class Session:
     def _remember(self, number: int, bandit: Bandit, made: int) -> None:
         """Add a point to the history of a bandit, if it is due."""
         decisions = bandit.counted.decisions
-        stride = 1 << max(0, (decisions // MOST_POINTS).bit_length())
+        stride = max(LEAST_STRIDE, 1 << (decisions // MOST_POINTS).bit_length())
         if decisions // stride > (decisions - made) // stride:
             due = decisions // stride * stride
             self.tx.put_point(number, shown.point(bandit, due, self.now), stride)

@@ -24,8 +24,6 @@ from handful.storage.sqlite import SQLiteStorage
 HEADER_SECONDS = 30.0
 """The head of a request must have come by then."""
 MOST_CONNECTIONS = 4000
-SWITCH_SECONDS = 0.0005
-"""How soon the writer's thread lets the event loop's go on; Python's own 5 ms are felt."""
 
 log = logging.getLogger("handful.service")
 
@@ -99,7 +97,6 @@ def serve(
 ) -> int:
     """Serve until a signal comes; return the exit code."""
     logs.set_up(log_level)
-    sys.setswitchinterval(SWITCH_SECONDS)
     storage = SQLiteStorage(store, durable=durable)
     desk = Desk(storage)
     loopback = is_loopback(address.host)
@@ -132,7 +129,8 @@ def serve(
 
 def _listen(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named, asyncio sends small packets at once instead of collecting them.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)

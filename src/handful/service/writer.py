@@ -1,17 +1,23 @@
-"""One thread runs all requests, and commits many of them at once.
+"""All requests, one after the other, and many of them in one commit.
 
-A request is a function of a `Session`. While one batch is being written to disk, the next requests
-queue up; they make the next batch. So the busier the service is, the more requests share one
-commit, and nobody is answered before the commit of his batch has returned.
+A request is a function of a `Session`. Requests run in the thread of the event loop, which also
+reads and writes HTTP; only the commit, which waits for the disk, is in another. While one batch is
+being written to disk, the next requests come in; they make the next batch. So the busier the
+service is, the more requests share one commit, and nobody is answered before the commit of his
+batch has returned.
+
+(A thread of its own for the requests would lose Python's lock to the event loop in every statement
+of SQLite, which releases it.)
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from handful.errors import DamagedStoreError, StoreError
@@ -25,28 +31,28 @@ SWEEP_EVERY = 0.5
 
 T = TypeVar("T")
 Work = Callable[[Session], Any]
+Waiting = tuple[Work, "asyncio.Future[Any]"]
 log = logging.getLogger("handful.service")
 
 
 class Writer:
-    """Runs requests to a desk in a thread of its own."""
+    """Runs requests to a desk."""
 
     def __init__(self, desk: Desk, most_waiting: int = 10_000) -> None:
         self._desk = desk
         self._most_waiting = most_waiting
-        self._queue: deque[tuple[Work, asyncio.Future[Any]]] = deque()
-        self._wake = threading.Event()
+        self._queue: deque[Waiting] = deque()
+        self._wake = asyncio.Event()
         self._stopping = False
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._work, name="handful-writer", daemon=True)
+        self._disk = ThreadPoolExecutor(1, "handful-disk")
+        self._task: asyncio.Task[None] | None = None
         self.failing: str | None = None
         """Why the last batch could not be written; None if it was."""
         self.batches = 0
 
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to work for the requests of an event loop."""
-        self._loop = loop
-        self._thread.start()
+    def start(self) -> None:
+        """Begin to work."""
+        self._task = asyncio.create_task(self._work())
 
     @property
     def waiting(self) -> int:
@@ -59,8 +65,7 @@ class Writer:
             raise Problem(503, "the service is stopping: try again soon", retry_after=1)
         if len(self._queue) >= self._most_waiting:
             raise Problem(503, "too many requests are waiting: try again soon", retry_after=1)
-        assert self._loop is not None
-        future: asyncio.Future[T] = self._loop.create_future()
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._queue.append((work, future))
         self._wake.set()
         return await future
@@ -69,69 +74,99 @@ class Writer:
         """Run what is queued, save every bandit, and close the store."""
         self._stopping = True
         self._wake.set()
-        await asyncio.to_thread(self._thread.join)
+        if self._task is not None:
+            await self._task
+        self._disk.shutdown()
 
-    def _work(self) -> None:
-        while True:
-            self._wake.wait(SWEEP_EVERY)
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        next_sweep = loop.time() + SWEEP_EVERY
+        while not (self._stopping and not self._queue):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), max(0.0, next_sweep - loop.time()))
             self._wake.clear()
-            stopping = self._stopping
             while self._queue:
-                self._run_batch()
-            if stopping:
-                break
-            self._sweep()
+                taken = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_AT_ONCE))]
+                await self._run_batch(taken)
+            if loop.time() >= next_sweep:
+                more = await self._sweep()
+                next_sweep = loop.time() + (0.0 if more else SWEEP_EVERY)
         try:
             self._desk.close()
         except StoreError as error:
             log.error("the store was not closed properly", extra={"reason": str(error)})
 
-    def _run_batch(self) -> None:
-        queue = self._queue
-        taken = [queue.popleft() for _ in range(min(len(queue), MOST_AT_ONCE))]
-        done = self._attempt(taken)
+    async def _run_batch(self, taken: list[Waiting]) -> None:
+        done = await self._attempt(taken)
         if done is None:
             # One request failed in a way that nobody foresaw: alone, it fails alone.
             done = []
             for each in taken:
-                alone = self._attempt([each])
+                alone = await self._attempt([each])
                 unforeseen = Problem(500, "this request failed; the log of the service says why")
-                done += [(each[1], unforeseen)] if alone is None else alone
-        self.batches += 1
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(_answer, done)
+                done += [unforeseen] if alone is None else alone
+        for (_, future), result in zip(taken, done, strict=True):
+            if future.done():
+                continue  # the caller has gone away
+            if isinstance(result, Problem):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
 
-    def _attempt(
-        self, taken: list[tuple[Work, asyncio.Future[Any]]]
-    ) -> list[tuple[asyncio.Future[Any], Any]] | None:
+    async def _attempt(self, taken: list[Waiting]) -> list[Any] | None:
         """Run requests in one transaction; return None if one raised what it should not."""
-        done: list[tuple[asyncio.Future[Any], Any]] = []
+        results: list[Any] = []
+
+        def handle(session: Session) -> None:
+            for work, _ in taken:
+                try:
+                    results.append(work(session))
+                except Problem as problem:
+                    results.append(problem)
+
         try:
-            with self._desk.batch() as session:
-                for work, future in taken:
-                    try:
-                        done.append((future, work(session)))
-                    except Problem as problem:
-                        done.append((future, problem))
+            await self._commit(handle)
         except StoreError as error:
-            refusal = self._unavailable(error)
-            return [(future, refusal) for _, future in taken]
+            return [self._unavailable(error) for _ in taken]
         except Exception:
             log.exception("a request failed")
             return None
-        self.failing = None
-        return done
+        return results
 
-    def _sweep(self) -> None:
-        if not self._desk.windows:
-            return
+    async def _commit(self, handle: Work) -> None:
+        """Call a function of a session, and put what it did on disk."""
+        session = self._desk.begin()
         try:
-            while self._desk.sweep() and not self._queue:
-                pass
+            handle(session)
+            session.finish()
+            if session.has_written:
+                loop = asyncio.get_running_loop()
+                await loop.run_in_executor(self._disk, session.tx.commit)
+            else:
+                session.tx.commit()
+        except BaseException:
+            self._desk.undo(session)
+            raise
+        self._desk.done(session)
+        self.batches += 1
+        self.failing = None
+
+    async def _sweep(self) -> bool:
+        """End the windows that have passed; return whether there may be more to do at once."""
+        more = False
+
+        def handle(session: Session) -> None:
+            nonlocal more
+            more = session.sweep()
+
+        try:
+            if self._desk.windows:
+                await self._commit(handle)
         except StoreError as error:
             self._unavailable(error)
         except Exception:
             log.exception("windows could not be ended")
+        return more
 
     def _unavailable(self, error: StoreError) -> Problem:
         if self.failing is None:
@@ -140,14 +175,3 @@ class Writer:
         if isinstance(error, DamagedStoreError):
             return Problem(503, f"the store is damaged, and nothing was changed: {error}")
         return Problem(503, str(error), retry_after=5)
-
-
-def _answer(done: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    """Hand out the results of a batch, in the thread of the event loop."""
-    for future, result in done:
-        if future.done():
-            continue  # the caller has gone away
-        if isinstance(result, Problem):
-            future.set_exception(result)
-        else:
-            future.set_result(result)

@@ -94,6 +94,11 @@ class Transaction(ABC):
         else:
             self.rollback()
 
+    @property
+    @abstractmethod
+    def has_written(self) -> bool:
+        """Whether the transaction has changed anything, so that its commit waits for the disk."""
+
     # The log.
 
     @abstractmethod

@@ -68,6 +68,10 @@ class _MemoryTransaction(Transaction):
         while self._undo:
             self._undo.pop()()
 
+    @property
+    def has_written(self) -> bool:
+        return bool(self._undo)
+
     def _put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
         if key in table:
             before = table[key]

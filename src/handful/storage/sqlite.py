@@ -269,6 +269,7 @@ class _SQLiteTransaction(Transaction):
     @_guarded
     def _begin(self) -> None:
         self._run("BEGIN IMMEDIATE")
+        self._changes_before = self._storage._connection.total_changes
         self._open = True
 
     @_guarded
@@ -279,6 +280,10 @@ class _SQLiteTransaction(Transaction):
             self.rollback()
             raise
         self._open = False
+
+    @property
+    def has_written(self) -> bool:
+        return self._storage._connection.total_changes > self._changes_before
 
     def rollback(self) -> None:
         self._storage._last = None
