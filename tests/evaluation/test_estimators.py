@@ -60,6 +60,15 @@ def test_the_best_arm_is_chosen_by_mean_and_not_by_number() -> None:
     assert evaluate(log, "best:1").note.endswith(": b")
 
 
+def test_the_best_arm_is_chosen_by_weighted_means() -> None:
+    # Arm a was shown mostly when it was rewarded: 3/4 of its rows, but 1/4 by weight; arm b 1/2.
+    even = [("a", 1, 0.9)] * 3 + [("a", 0, 0.1)] + [("b", 1, 0.5), ("b", 0, 0.5)]
+    rows = [row for row in even for _ in range(2)]
+    arm, reward, probability = zip(*rows, strict=True)
+    log = {"arm": list(arm), "reward": list(reward), "probability": list(probability)}
+    assert evaluate(log, "best:1").note.endswith(": b")
+
+
 def test_the_recommended_arm_of_the_time() -> None:
     log = {**TINY, "recommended": ["a", "a", "b", "c"]}
     # Weights 2, 0, 0, 4.

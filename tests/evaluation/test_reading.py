@@ -162,7 +162,20 @@ def test_a_column_that_was_named_must_be_there() -> None:
         read_log(PLAIN, probability_column="p")
 
 
-def test_a_column_of_categories_is_read_as_text() -> None:
-    frame = pl.DataFrame(PLAIN).with_columns(pl.col("arm").cast(pl.Categorical))
-    found: Log = read_log(frame)
+@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(["c", "b", "a"])])
+def test_a_column_of_categories_is_read_as_text(kind: pl.DataType) -> None:
+    found: Log = read_log(pl.DataFrame(PLAIN).with_columns(pl.col("arm").cast(kind)))
     assert found.labels == ["a", "b", "c"]
+    assert found.arm.tolist() == [1, 0, 1, 2]
+
+
+def test_empty_columns_of_a_csv_file_are_as_if_missing(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("arm,reward,probability,status,default,allowed\na,1,,rewarded,,\nb,0,,open,,\n")
+    found = read_log(file)
+    assert (found.labels, found.probability, found.subsets) == (["a"], None, [])
+
+
+def test_allowed_arms_that_are_no_list_are_refused() -> None:
+    with refused(SettingError, ValueError, "'allowed'", "String", "Parquet and JSON lines"):
+        read_log({**PLAIN, "allowed": ["a|b", None, None, None]})

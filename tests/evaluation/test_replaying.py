@@ -60,12 +60,14 @@ def naive(log: Log, name: str, memory: int | None, seed: int) -> list[int]:
 
 @pytest.mark.parametrize(("name", "memory"), [("race", 2), ("ucb-m", 3), ("ts", None)])
 def test_it_makes_the_choices_of_a_policy_that_is_asked_in_every_row(
-    name: str, memory: int | None
+    name: str, memory: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("handful.evaluation.replaying.BLOCK", 300)
     log = uniform(0.2, 0.4, 0.6, 0.8).log(2000, seed=1)
     rows = naive(log, name, memory, seed=5)
     found = replay(log, name, memory=memory, seed=5)
     assert found.matches == len(rows)
+    assert sum(found.pulls.values()) == len(rows)
     assert found.value.value == pytest.approx(float(log.reward[rows].mean()))
 
 

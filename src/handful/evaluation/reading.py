@@ -81,7 +81,9 @@ def read_log(
             f"{source}: the column {names.arm!r} has values of type {frame['arm'].dtype}: give "
             "labels, text or integers"
         )
-    return _checked(frame.with_columns(pl.col(pl.Categorical).cast(pl.String)), span, names, source)
+    return _checked(
+        frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)), span, names, source
+    )
 
 
 def _checked(
@@ -233,8 +235,10 @@ def _probability(frame: pl.DataFrame, source: str) -> pl.Series | None:
 
 
 def _numbers(column: pl.Series, name: str, source: str) -> pl.Series:
-    if column.dtype == pl.Null or column.dtype.is_numeric() or column.dtype == pl.Boolean:
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return column.cast(pl.Float64)
+    if column.null_count() == len(column):  # of a CSV file, an empty column is text
+        return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
     raise SettingError(
         f"{source}: the column {name!r} has values of type {column.dtype}: give numbers"
     )
@@ -257,8 +261,13 @@ def _recommended(frame: pl.DataFrame, place: Mapping[Any, int]) -> Indices | Non
 def _allowed(frame: pl.DataFrame, place: Mapping[Any, int]) -> tuple[Indices, list[Indices]]:
     """Return which subset of the arms was allowed, by row, and the subsets that occur."""
     everything = np.full(len(frame), EVERY_ARM, dtype=np.int64)
-    if "allowed" not in frame.columns or not isinstance(frame["allowed"].dtype, pl.List):
+    if "allowed" not in frame.columns or frame["allowed"].null_count() == len(frame):
         return everything, []
+    if not isinstance(frame["allowed"].dtype, pl.List):
+        raise SettingError(
+            f"the column 'allowed' has values of type {frame['allowed'].dtype}: give lists of "
+            "labels, which Parquet and JSON lines have and CSV has not"
+        )
     lists = frame["allowed"].list.sort()
     distinct = lists.drop_nulls().unique(maintain_order=True).to_list()
     numbers = {tuple(allowed): number for number, allowed in enumerate(distinct)}
