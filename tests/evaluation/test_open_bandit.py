@@ -60,7 +60,7 @@ def test_the_thompson_log_tells_the_uniform_policy_s_click_rate() -> None:
 
 
 @pytest.mark.parametrize("page", ["all", "men"])
-def test_the_two_logs_differ_by_no_more_than_chance(page: str) -> None:
+def test_the_two_logs_do_not_differ_significantly(page: str) -> None:
     """The difference of two samples of one click rate has a 95% interval around 0.
 
     On the page "men", the uniform log's rate, 0.0046, is just above the interval of IPS from the
