@@ -88,8 +88,8 @@ def _best(text: str, log: Log) -> Chosen:
 def _recommended(log: Log) -> Numbers:
     if log.recommended is None:
         raise SettingError(
-            "target='recommended' needs a column 'recommended', which logs of `handful export` "
-            "have: give arm:LABEL"
+            "target='recommended' needs a column 'recommended', the arm that was recommended when "
+            "the decision was made: give arm:LABEL"
         )
     probability: Numbers = (log.arm == log.recommended).astype(np.float64)
     for number, allowed in enumerate(log.subsets):
