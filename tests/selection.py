@@ -244,6 +244,7 @@ LISTED: dict[str, tuple[str, ...]] = {
     SLOW: (
         "tests/core/test_reservoir.py::test_a_million",
         "tests/core/test_tickets.py::test_100_000",
+        "tests/evaluation/test_open_bandit.py",  # pip downloads a file
         "tests/instances/test_additions.py",
         "tests/policies/test_calm.py",
         "tests/policies/test_streaming.py::test_they_make_the_choices",

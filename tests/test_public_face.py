@@ -23,8 +23,10 @@ PUBLIC = [
     "UCBM",
     "Comparison",
     "Decision",
+    "Evaluation",
     "FiniteArms",
     "HandfulError",
+    "Log",
     "Moment",
     "PhasedPolicy",
     "Policy",
@@ -32,14 +34,18 @@ PUBLIC = [
     "PostedArms",
     "Race",
     "Receipt",
+    "Replay",
     "Reservoir",
     "Result",
     "Rule",
     "State",
     "__version__",
     "compare",
+    "evaluate",
     "from_bytes",
     "policy",
+    "read_log",
+    "replay",
     "simulate",
 ]
 
@@ -80,6 +86,15 @@ def test_simulate_is_a_function_every_time_that_it_is_asked_for() -> None:
         "print(callable(handful.simulate), callable(simulate))"
     )
     assert python(code) == ["True"] * 4
+
+
+def test_replay_is_a_function_even_if_its_package_is_imported() -> None:
+    code = (
+        "import handful.evaluation.replaying\n"
+        "from handful import replay\n"
+        "print(callable(handful.replay), callable(replay))"
+    )
+    assert python(code) == ["True"] * 2
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

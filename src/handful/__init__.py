@@ -11,6 +11,7 @@ Importing this package and everything online needs no third-party package.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from handful.core.arms import FiniteArms
@@ -37,6 +38,7 @@ from handful.policies import (
 from handful.rules import Moment, Rule
 
 if TYPE_CHECKING:
+    from handful.evaluation import Evaluation, Log, Replay, evaluate, read_log, replay
     from handful.simulation import Comparison, Result, compare, simulate
 
 __version__ = "0.1.0"
@@ -51,8 +53,10 @@ __all__ = [
     "UCBM",
     "Comparison",
     "Decision",
+    "Evaluation",
     "FiniteArms",
     "HandfulError",
+    "Log",
     "Moment",
     "PhasedPolicy",
     "Policy",
@@ -60,16 +64,28 @@ __all__ = [
     "PostedArms",
     "Race",
     "Receipt",
+    "Replay",
     "Reservoir",
     "Result",
     "Rule",
     "State",
     "__version__",
     "compare",
+    "evaluate",
     "from_bytes",
     "policy",
+    "read_log",
+    "replay",
     "simulate",
 ]
+
+_LATER = {
+    "simulation": ("the simulator", ("Comparison", "Result", "compare", "simulate")),
+    "evaluation": (
+        "evaluation on logs",
+        ("Evaluation", "Log", "Replay", "evaluate", "read_log", "replay"),
+    ),
+}
 
 
 def __dir__() -> list[str]:
@@ -77,11 +93,11 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # The simulator is loaded when first asked for: it needs packages that online use does not.
-    if name in ("Comparison", "Result", "compare", "simulate"):
-        try:
-            from handful import simulation
-        except ImportError as error:
-            raise MissingExtraError("the simulator", str(error.name), "sim") from None
-        return getattr(simulation, name)
+    # These packages are loaded when first asked for: they need others that online use does not.
+    for package, (feature, names) in _LATER.items():
+        if name in names:
+            try:
+                return getattr(import_module(f"handful.{package}"), name)
+            except ImportError as error:
+                raise MissingExtraError(feature, str(error.name), "sim") from None
     raise AttributeError(f"module 'handful' has no attribute {name!r}")

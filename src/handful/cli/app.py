@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "Simulate policies on instances and print their regret.",
     "plot": "Draw results that `handful run --out` wrote.",
     "policies": "List the policies, or describe some.",
+    "replay": "Evaluate policies on logged decisions.",
     "advise": "Recommend a policy for a number of arms and a memory.",
     "paper": "Reproduce the paper: tables, figures, claims, report.",
     "leaderboard": "Compare every policy on the paper's instances and on others.",
