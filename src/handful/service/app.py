@@ -26,7 +26,7 @@ from handful.service.asgi import Application, Headers, Message, Receive, Scope, 
 from handful.service.auth import Caller, Keys
 from handful.service.bodies import Health
 from handful.service.desk import Desk, Session
-from handful.service.limits import Buckets, Limits
+from handful.service.limits import Buckets, Limits, Patience
 from handful.service.live import Live
 from handful.service.metrics import Metrics
 from handful.service.page import Page
@@ -67,11 +67,8 @@ class Request:
         length = self.headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > limits.body_bytes:
             raise _too_large(limits)
-        try:
-            async with asyncio.timeout(limits.body_seconds):
-                return await self._chunks(limits)
-        except TimeoutError:
-            raise Problem(408, "the body did not come in time", title="Too slow") from None
+        with self.app.patience.while_reading():
+            return await self._chunks(limits)
 
     async def _chunks(self, limits: Limits) -> bytes:
         chunks = []
@@ -128,11 +125,12 @@ class Service:
         with desk.batch() as session:
             self.keys = Keys(session.tx.caller_keys(), key_needed)
         self._buckets = Buckets(limits.per_second)
+        self.patience = Patience(limits.body_seconds)
         self._at_once = 0
         self._access_log = access_log
         self._routes: list[Route] = []
         self._fixed: dict[str, Route] = {}
-        for operation in OPERATIONS:
+        for operation in sorted(OPERATIONS, key=lambda each: each.name not in ("decide", "reward")):
             self._add(operation.method, operation.path, _handler(operation))
         for path, handler in (
             ("/openapi.json", _openapi),
@@ -165,8 +163,10 @@ class Service:
         await receive()
         self.writer.start()
         self.live.start()
+        self.patience.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        self.patience.stop()
         await self.live.stop()
         await self.writer.stop()
         await send({"type": "lifespan.shutdown.complete"})
@@ -203,8 +203,7 @@ class Service:
             self._at_once -= 1
         await _respond(request, status, body, headers)
         seconds = time.perf_counter() - began
-        self.metrics.requests.labels(name, str(status)).inc()
-        self.metrics.seconds.labels(name).observe(seconds)
+        self.metrics.answered(name, status, seconds)
         if self._access_log or status >= 500:
             log.info(
                 "request",

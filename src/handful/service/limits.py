@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from handful.service.problems import Problem
 
@@ -22,6 +25,54 @@ class Limits(NamedTuple):
     """Requests of one caller; 0: any number."""
     streams: int = 100
     """Open event streams."""
+
+
+class Patience:
+    """How long bodies are waited for: one look a second at all of them.
+
+    A timer for each request would cost more than all else that is done before a decision.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._reading: dict[asyncio.Task[Any], float] = {}
+        self._late: set[asyncio.Task[Any]] = set()
+        self._looks: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._looks = asyncio.create_task(self._look())
+
+    def stop(self) -> None:
+        """Stop looking."""
+        if self._looks is not None:
+            self._looks.cancel()
+
+    @contextmanager
+    def while_reading(self) -> Iterator[None]:
+        """Refuse the request that this task handles if its block takes too long."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._reading[task] = time.monotonic()
+        try:
+            yield
+        except asyncio.CancelledError:
+            if task not in self._late:
+                raise
+            task.uncancel()
+            raise Problem(408, "the body did not come in time", title="Too slow") from None
+        finally:
+            del self._reading[task]
+            self._late.discard(task)
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(min(1.0, self._seconds))
+            now = time.monotonic()
+            for task, began in self._reading.items():
+                if now - began > self._seconds:
+                    self._late.add(task)
+                    task.cancel()
 
 
 class Buckets:

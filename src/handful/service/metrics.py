@@ -46,6 +46,17 @@ class Metrics:
             "handful_store_failing", "1 if the last commit failed.", registry=self.registry
         )
 
+        self._answered: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """Count a request and its time."""
+        found = self._answered.get((route, status))
+        if found is None:
+            found = self.requests.labels(route, str(status)), self.seconds.labels(route)
+            self._answered[route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
+
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)
