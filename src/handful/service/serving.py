@@ -76,9 +76,16 @@ class PatientProtocol(HttpToolsProtocol):
 class Server(uvicorn.Server):
     """uvicorn, which ends the event streams when it is asked to stop."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, hello: str) -> None:
         super().__init__(config)
         self._service = service
+        self._hello = hello
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            print(self._hello, file=sys.stderr, flush=True)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop: answer what has come, and no more."""
@@ -121,8 +128,8 @@ def serve(
         limit_concurrency=MOST_CONNECTIONS,
         loop="auto",
     )
-    print(f"handful {__version__} serves {store} at {address.url}", file=sys.stderr, flush=True)
-    server = Server(config, service)
+    hello = f"handful {__version__} serves {store} at {address.url}"
+    server = Server(config, service, hello)
     server.run(sockets=[listening])
     return 0
 
