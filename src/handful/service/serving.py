@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -24,6 +27,7 @@ from handful.storage.sqlite import SQLiteStorage
 HEADER_SECONDS = 30.0
 """The head of a request must have come by then."""
 MOST_CONNECTIONS = 4000
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 log = logging.getLogger("handful.service")
 
@@ -86,6 +90,16 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             print(self._hello, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal, as was asked for: so the exit code is 0, and not that of a crash."""
+        before = {sig: signal.signal(sig, self.handle_exit) for sig in SIGNALS}
+        try:
+            yield
+        finally:
+            for sig, handler in before.items():
+                signal.signal(sig, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop: answer what has come, and no more."""
