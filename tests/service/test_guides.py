@@ -33,6 +33,7 @@ def served(line: str, folder: Path) -> Iterator[str]:
             yield said.split("http://")[1].strip()
         finally:
             server.terminate()
+            server.communicate()
     assert server.returncode == 0
 
 
