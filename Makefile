@@ -12,7 +12,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
 # `-m` on the command line replaces the one in pyproject.toml, so each selection names `long` again.
 FAST := not long and not compiles and not browser and not slow
-SOURCES := src tests benchmarks stubs
+SOURCES := src tests benchmarks examples stubs
 
 .PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures bench bench-online dist \
 	browser hooks clean
