@@ -196,6 +196,8 @@ class Stub:
                 return Answer(200, {"arms": len(arms), "added": len(body["arms"])})
             case "DELETE", ["arms"]:
                 for arm in body["arms"]:
+                    if arm not in arms:
+                        return problem(404, "Not found", f"{arm!r} is not an arm of {name!r}")
                     arms.remove(arm)
                 return Answer(200, {"arms": len(arms), "removed": len(body["arms"])})
         keys = body.get("keys") or [body.get("key")] * body.get("n", 1)

@@ -97,13 +97,13 @@ def test_a_bandit_is_created_as_asked_for(client: Any, stub: Stub) -> None:
 
 
 def test_what_is_not_given_is_not_sent(client: Any, stub: Stub) -> None:
-    client.create_bandit("shop")
-    assert json.loads(stub.seen[0].body) == {"name": "shop", "policy": "race"}
+    client.create_bandit("shop", arms=ARMS)
+    assert json.loads(stub.seen[0].body) == {"name": "shop", "policy": "race", "arms": ARMS}
 
 
 def test_a_bandit_that_exists_is_a_conflict(client: Any) -> None:
     with pytest.raises(ConflictError, match="The bandit exists: choose another name"):
-        client.create_bandit("front")
+        client.create_bandit("front", arms=ARMS)
 
 
 def test_a_bandit_is_looked_at_changed_and_deleted(client: Any, stub: Stub) -> None:
@@ -128,7 +128,7 @@ def test_arms_in_memory_are_objects() -> None:
 @pytest.mark.parametrize("page", [1, 2, 3, 100])
 def test_all_bandits_are_listed_whatever_the_page(client: Any, stub: Stub, page: int) -> None:
     for name in ("z", "a b", "m&n=1"):
-        client.create_bandit(name)
+        client.create_bandit(name, arms=ARMS)
     assert [one.name for one in client.bandits(page=page)] == ["a b", "front", "m&n=1", "z"]
     assert [one.name for one in client.bandits("front")] == ["m&n=1", "z"]
 
@@ -275,10 +275,14 @@ def test_other_calls_are_carried_out_once_too(client: Any, stub: Stub) -> None:
     assert sorted(stub.bandits) == ["front"]
 
 
-def test_a_deleted_bandit_counts_as_deleted_without_idempotency_keys(
+def test_what_is_deleted_counts_as_deleted_without_idempotency_keys(
     client: Any, stub: Stub
 ) -> None:
     stub.replays = False
+    stub.faults.append(Fault.CUT_AFTER)
+    assert client.remove_arms("front", ["a"]) == 2
+    with pytest.raises(NotFoundError, match="'a' is not an arm"):
+        client.remove_arms("front", ["a"])
     stub.faults.append(Fault.CUT_AFTER)
     client.delete_bandit("front")
     assert stub.bandits == {}

@@ -18,7 +18,8 @@ Outcome = Literal[
 credited    it counts towards its arm
 forgotten   its arm has left memory since, so it changed nothing; it is in the log
 duplicate   it was there already, with the same value
-expired     its window was over; it is in the log
+expired     its window was over, or the decision was dropped or its bandit deleted; a reward that
+            is late is in the log
 conflict    the decision has another reward already        (in batches; otherwise an error)
 unknown     there is no such decision                      (in batches; otherwise an error)
 invalid     it is not a number in range                    (in batches; otherwise an error)
@@ -77,7 +78,7 @@ class Summary(_Picked):
 
     name: str
     policy: str
-    memory: int | None
+    memory: int
     arms: int
     decisions: int
     rewards: int
@@ -116,7 +117,7 @@ class Bandit(Summary):
     rescale: tuple[float, float] | None
     open: bool
     forgotten: int
-    lost: int
+    dropped: int
     expired: int
     late: int
     waiting: int

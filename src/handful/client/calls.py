@@ -30,8 +30,7 @@ class Calls:
     def create_bandit(self, name: str, options: Mapping[str, Any]) -> Steps[Bandit]:
         """Create a bandit; options that are None are left to the service."""
         given = {key: value for key, value in options.items() if value is not None}
-        if "arms" in given:
-            given["arms"] = _labels("arms", given["arms"])
+        given["arms"] = _labels("arms", options["arms"])
         return self._ask(_post("/v1/bandits", {"name": name, **given}), Bandit.of)
 
     def bandit(self, name: str) -> Steps[Bandit]:
@@ -51,7 +50,7 @@ class Calls:
 
     def delete_bandit(self, name: str) -> Steps[None]:
         """Delete a bandit."""
-        return self._ask(_delete(_path(name), None, done_if_gone=True), lambda data: None)
+        return self._ask(_delete(_path(name)), lambda data: None)
 
     def add_arms(self, name: str, arms: Iterable[str]) -> Steps[int]:
         """Add arms to a bandit."""
@@ -61,7 +60,7 @@ class Calls:
     def remove_arms(self, name: str, arms: Iterable[str]) -> Steps[int]:
         """Remove arms from a bandit."""
         body = {"arms": _labels("arms", arms)}
-        return self._ask(_delete(_path(name, "arms"), body), lambda data: int(data["arms"]))
+        return self._remove(name, _delete(_path(name, "arms"), body))
 
     def decide(
         self,
@@ -121,7 +120,7 @@ class Calls:
         if _id(decision) is None:
             return _nothing("ignored")
         path = f"/v1/decisions/{quote(str(_id(decision)), safe='')}"
-        return self._ask(_delete(path, None, done_if_gone=True), _outcome)
+        return self._ask(_delete(path), _outcome)
 
     def _ask(
         self, request: Request, read: Callable[[Any], T], total: float | None = None,
@@ -151,6 +150,13 @@ class Calls:
         except ClientError:
             return stand_ins
 
+    def _remove(self, name: str, request: Request) -> Steps[int]:
+        """Return how many arms are left, also if the first answer was lost."""
+        data = yield from self._ask(request, lambda data: data and int(data["arms"]))
+        if data is None:
+            return (yield from self.bandit(name)).arms
+        return int(data)
+
     def _reward(self, request: Request) -> Steps[Outcome]:
         try:
             return (yield from self._ask(request, _outcome))
@@ -176,8 +182,10 @@ def _post(path: str, body: Mapping[str, Any]) -> Request:
     return Request("POST", path, _json(body), uuid4().hex)
 
 
-def _delete(path: str, body: Mapping[str, Any] | None, done_if_gone: bool = False) -> Request:
-    return Request("DELETE", path, None if body is None else _json(body), uuid4().hex, done_if_gone)
+def _delete(path: str, body: Mapping[str, Any] | None = None) -> Request:
+    """Return a DELETE. What is gone when it is sent again, an earlier attempt removed."""
+    content = None if body is None else _json(body)
+    return Request("DELETE", path, content, uuid4().hex, done_if_gone=True)
 
 
 def _json(body: Mapping[str, Any]) -> bytes:
