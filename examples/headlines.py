@@ -62,7 +62,7 @@ async def simulate(url: str, visitors: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--url", default="http://127.0.0.1:8000")
-    parser.add_argument("--visitors", type=int, default=1500)
+    parser.add_argument("--visitors", type=int, default=1000)
     options = parser.parse_args()
     asyncio.run(simulate(options.url, options.visitors))
 
