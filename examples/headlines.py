@@ -26,7 +26,7 @@ RATES = {headline: 0.02 + 0.5 * random.Random(headline).random() ** 4 for headli
 
 async def visit(client: AsyncClient, name: str, rng: random.Random, shown: Counter[str]) -> int:
     """Show a headline to a visitor; return 1 if the visitor clicks."""
-    decision = await client.decide(name, fallback=HEADLINES[0], total=0.5)
+    decision = await client.decide(name, fallback=HEADLINES[0], total=2.0)
     shown["by the service" if not decision.is_fallback else "as a fallback"] += 1
     reads, clicks = rng.uniform(0.0, 0.4), rng.random() < RATES[decision.arm]
     await asyncio.sleep(reads)
@@ -62,7 +62,7 @@ async def simulate(url: str, visitors: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--url", default="http://127.0.0.1:8000")
-    parser.add_argument("--visitors", type=int, default=1000)
+    parser.add_argument("--visitors", type=int, default=800)
     options = parser.parse_args()
     asyncio.run(simulate(options.url, options.visitors))
 
