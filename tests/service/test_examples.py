@@ -61,6 +61,16 @@ def test_the_simulator_is_not_installed(programs: Path, tmp_path: Path) -> None:
     assert run(programs / "python", "-c", code, folder=tmp_path) == "None None\n"
 
 
+def test_the_commands_for_a_store_need_no_simulator(programs: Path, tmp_path: Path) -> None:
+    def handful(*words: str) -> str:
+        return run(programs / "handful", *words, folder=tmp_path)
+
+    handful("keys", "add", "--store", "a.db", "--name", "me", "--scope", "admin")
+    assert "me" in handful("keys", "list", "--store", "a.db")
+    handful("backup", "--store", "a.db", "--out", "b.db")
+    assert handful("doctor", "--store", "b.db")
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_runs_and_beats_choosing_at_random(
     name: str, programs: Path, url: str, tmp_path: Path
