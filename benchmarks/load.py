@@ -49,6 +49,7 @@ class Load:
     bandits: int = 1
     requests: int | None = None
     keyed: bool = False
+    existing: bool = False
 
     @property
     def address(self) -> SplitResult:
@@ -71,9 +72,14 @@ class Tally:
 
 @dataclass(frozen=True)
 class Figures:
-    """The result of a run. Latencies are in milliseconds, None if there were none."""
+    """The result of a run. Latencies are in milliseconds, None if there were none.
+
+    requests  answered after the warm-up
+    sent      sent at any time
+    """
 
     requests: int
+    sent: int
     seconds: float
     rate: float
     p50: float | None
@@ -119,6 +125,7 @@ def figures(tally: Tally) -> Figures:
 
     return Figures(
         requests=len(everything),
+        sent=tally.sent,
         seconds=round(seconds, 3),
         rate=round(len(everything) / seconds, 1),
         p50=ms(everything, 0.5),
@@ -364,6 +371,7 @@ def given(words: Sequence[str] | None = None) -> tuple[Load, bool]:
     parser.add_argument("--requests", type=int, help="stop after so many, without a warm-up")
     parser.add_argument("--bandits", type=int, default=1, help="used in turn (1)")
     parser.add_argument("--keyed", action="store_true", help="an Idempotency-Key for each decision")
+    parser.add_argument("--existing", action="store_true", help="the bandits were made before")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--host-is-mine", action="store_true", help="allow other computers")
     options = parser.parse_args(words)
@@ -380,7 +388,7 @@ def given(words: Sequence[str] | None = None) -> tuple[Load, bool]:
         parser.error("give up to 3,600 seconds and a warm-up of up to 60")
     load = Load(
         options.url, options.clients, options.seconds, options.warm_up, options.bandits,
-        options.requests, options.keyed,
+        options.requests, options.keyed, options.existing,
     )  # fmt: skip
     return load, options.json
 
@@ -388,7 +396,8 @@ def given(words: Sequence[str] | None = None) -> tuple[Load, bool]:
 def main(words: Sequence[str] | None = None) -> int:
     load, as_json = given(words)
     try:
-        create_bandits(load)
+        if not load.existing:
+            create_bandits(load)
     except OSError as error:
         print(f"no connection to {load.url}: {error}", file=sys.stderr)
         return 1

@@ -6,7 +6,9 @@ Three servers take turns on free loopback ports: the bare starlette app of `benc
 decides nothing; `handful serve` as users run it, where every answer is on disk; and the same
 without waiting for the disk. `benchmarks.load` loads each for the same time, with one bandit and
 with a thousand. Each turn has a new store. The median of the rounds counts. Times vary with the
-machine, so the ratio to the bare app is what to look at. Generator and server share the cores.
+machine, so the ratio to the bare app is what to look at. Generator and server share the cores. On
+Linux the processor time that the server took for a request is shown, too: it hardly depends on what
+else the machine does.
 """
 
 from __future__ import annotations
@@ -28,15 +30,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.load import Load, create_bandits
+
 ROOT = Path(__file__).parents[1]
 BARE, DURABLE, NO_FSYNC = "bare starlette app", "handful serve", "handful serve, no fsync"
 CONTESTANTS = (BARE, DURABLE, NO_FSYNC)
 READY_WITHIN = 30.0
+LEGEND = """generator: the share of a core that the load generator took
+server us: processor time of the server for a request
+bytes: by which the store grows for a decision and its reward"""
 
 
 @dataclass(frozen=True)
 class Row:
-    """The median figures of a contestant. `store_bytes` are those of its files for a decision."""
+    """The median figures of a contestant.
+
+    server_us    processor time of the server for a request, in microseconds
+    store_bytes  by which its files grow for a decision and its reward
+    """
 
     contestant: str
     bandits: int
@@ -46,6 +57,7 @@ class Row:
     p99: float
     errors: int
     generator_cpu: float
+    server_us: float | None
     store_bytes: float | None
 
 
@@ -71,8 +83,8 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(contestant: str, folder: Path) -> Iterator[str]:
-    """Start a contestant, wait until it is ready, and stop it in the end."""
+def served(contestant: str, folder: Path) -> Iterator[tuple[str, int]]:
+    """Start a contestant, wait until it is ready, and stop it in the end: its address and pid."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with (folder / "log").open("wb") as log:
@@ -81,7 +93,7 @@ def served(contestant: str, folder: Path) -> Iterator[str]:
         )
         try:
             _wait_for(url, process, folder / "log")
-            yield url
+            yield url, process.pid
         finally:
             process.terminate()
             try:
@@ -102,23 +114,49 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     raise SystemExit(f"the server did not get ready: {log.read_text()[-2000:]}")
 
 
-def turn(contestant: str, bandits: int, clients: int, seconds: float) -> dict[str, Any]:
+def processor_seconds(pid: int) -> float | None:
+    """Return the processor time that a process has taken so far; None where there is no /proc."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def store_size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("store.db*"))
+
+
+def turn(
+    contestant: str, bandits: int, clients: int, seconds: float, warm_up: float = 1.0
+) -> dict[str, Any]:
     """Load a contestant that has a new store, and return the figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with served(contestant, folder) as url:
+        with served(contestant, folder) as (url, _):
+            create_bandits(Load(url, bandits=bandits))
+        size = store_size(folder)  # of a store that is closed, without a write-ahead log
+        with served(contestant, folder) as (url, pid):
+            before = processor_seconds(pid)
             words = ["--url", url, "--bandits", str(bandits), "--clients", str(clients)]
+            words += ["--seconds", str(seconds), "--warm-up", str(warm_up)]
+            words += ["--existing", "--json"]
             ran = subprocess.run(
-                [sys.executable, "-m", "benchmarks.load", *words, "--seconds", str(seconds),
-                 "--json"],
-                env=environment(), capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            if not ran.stdout:
-                raise SystemExit(f"the load generator failed: {ran.stderr[-2000:]}")
+                [sys.executable, "-m", "benchmarks.load", *words],
+                env=environment(),
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            after = processor_seconds(pid)
+        if not ran.stdout:
+            raise SystemExit(f"the load generator failed: {ran.stderr[-2000:]}")
         found: dict[str, Any] = json.loads(ran.stdout)
-        # The warm-up is in the store, too, so a decision takes a little less than this.
-        stored = sum(path.stat().st_size for path in folder.glob("store.db*"))
-        found["store_bytes"] = 2 * stored / found["requests"] if stored else None
+        found["server_us"] = found["store_bytes"] = None
+        if before is not None and after is not None:
+            found["server_us"] = 1e6 * (after - before) / found["sent"]
+        if size:
+            found["store_bytes"] = 2 * (store_size(folder) - size) / found["sent"]
         return found
 
 
@@ -128,7 +166,9 @@ def row(contestant: str, bandits: int, turns: list[dict[str, Any]], bare: float)
     def median(name: str) -> float:
         return float(statistics.median(turn[name] for turn in turns))
 
-    stored = [turn["store_bytes"] for turn in turns if turn["store_bytes"] is not None]
+    def median_or_none(name: str) -> float | None:
+        return None if any(turn[name] is None for turn in turns) else median(name)
+
     return Row(
         contestant,
         bandits,
@@ -138,22 +178,25 @@ def row(contestant: str, bandits: int, turns: list[dict[str, Any]], bare: float)
         median("p99"),
         sum(sum(turn["errors"].values()) for turn in turns),
         median("generator_cpu"),
-        statistics.median(stored) if stored else None,
+        median_or_none("server_us"),
+        median_or_none("store_bytes"),
     )
 
 
 def table(rows: list[Row]) -> str:
     """Return the figures as text."""
     head = f"{'':<24}{'bandits':>8}{'requests/s':>12}{'of bare':>9}{'p50 ms':>8}{'p99 ms':>8}"
-    lines = [f"{head}{'errors':>8}{'generator':>11}{'bytes/decision':>16}"]
+    lines = [f"{head}{'errors':>8}{'generator':>11}{'server us':>11}{'bytes':>8}"]
     for each in rows:
-        stored = "-" if each.store_bytes is None else f"{each.store_bytes:.0f}"
+        used, stored = (
+            "-" if value is None else f"{value:.0f}" for value in (each.server_us, each.store_bytes)
+        )
         lines.append(
             f"{each.contestant:<24}{each.bandits:>8,}{each.rate:>12,.0f}{each.ratio:>9.2f}"
             f"{each.p50:>8.1f}{each.p99:>8.1f}{each.errors:>8}{each.generator_cpu:>11.0%}"
-            f"{stored:>16}"
+            f"{used:>11}{stored:>8}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, LEGEND])
 
 
 def main() -> None:

@@ -255,6 +255,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_endless.py::test_the_memory_bound",
         "tests/policies/test_race.py::test_it_makes_the_choices",
         "tests/policies/test_race.py::test_its_definition",
+        "tests/benchmarks/test_serve.py",
         "tests/service/test_examples.py",
         "tests/test_contributing.py::test_an_added_policy",
     ),

@@ -56,8 +56,9 @@ def test_a_run_ends_after_its_seconds(capsys: pytest.CaptureFixture[str]) -> Non
     with Stub().served() as url:
         words = f"--url {url} --clients 2 --seconds 0.1 --warm-up 0 --json"
         assert main(words.split()) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["requests"] > 0
+        assert main([*words.split(), "--existing"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["sent"] >= found["requests"] > 0
     assert found["p50"] <= found["p90"] <= found["p99"] <= found["highest"]
 
 
