@@ -55,7 +55,11 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_readme.py::test_its_handful",
         "tests/test_readme.py::test_its_python",
     ),
-    BROWSER: ("tests/client/test_javascript.py", "tests/studies/paper/test_report.py"),
+    BROWSER: (
+        "tests/client/test_javascript.py",
+        "tests/client/test_service.py::test_the_module",
+        "tests/studies/paper/test_report.py",
+    ),
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
