@@ -12,10 +12,10 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
 # `-m` on the command line replaces the one in pyproject.toml, so each selection names `long` again.
 FAST := not long and not compiles and not browser and not slow
-SOURCES := src tests benchmarks stubs
+SOURCES := src tests benchmarks examples stubs
 
-.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures bench bench-online dist \
-	browser hooks clean
+.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures bench bench-online \
+	bench-serve dist browser hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -105,6 +105,9 @@ fuzz: $(VENV)/.dev ## look for forged states that break a policy; SECONDS=600 fo
 
 bench-online: $(VENV)/.sim ## the time of a decision and its reward beside river's, online
 	@$(BIN)/python -m benchmarks.online
+
+bench-serve: $(VENV)/.dev ## the service under load beside a bare app and without fsync (minutes)
+	@$(BIN)/python -m benchmarks.serve
 
 dist: $(VENV)/.dev ## the sdist and the wheel: dist/
 	$(BIN)/python -m build --no-isolation

@@ -55,7 +55,11 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_readme.py::test_its_handful",
         "tests/test_readme.py::test_its_python",
     ),
-    BROWSER: ("tests/studies/paper/test_report.py",),
+    BROWSER: (
+        "tests/client/test_javascript.py",
+        "tests/client/test_service.py::test_the_module",
+        "tests/studies/paper/test_report.py",
+    ),
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
@@ -256,6 +260,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_endless.py::test_the_memory_bound",
         "tests/policies/test_race.py::test_it_makes_the_choices",
         "tests/policies/test_race.py::test_its_definition",
+        "tests/benchmarks/test_serve.py",
+        "tests/service/test_examples.py",
         "tests/test_contributing.py::test_an_added_policy",
     ),
 }

@@ -28,6 +28,12 @@ BUILTINS: list[tuple[type[HandfulError], type[Exception]]] = [
     (errors.RuleError, ArithmeticError),
     (errors.EngineError, RuntimeError),
     (errors.MissingExtraError, ImportError),
+    (errors.ClientError, RuntimeError),
+    (errors.RefusedError, ValueError),
+    (errors.NotFoundError, LookupError),
+    (errors.ConflictError, ValueError),
+    (errors.AccessError, PermissionError),
+    (errors.UnavailableError, ConnectionError),
 ]
 
 

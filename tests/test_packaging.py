@@ -20,7 +20,7 @@ from tests.selection import LISTED
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-FOLDERS = [".ci", ".github", "benchmarks", "docs", "src", "stubs", "tests"]
+FOLDERS = [".ci", ".github", "benchmarks", "docs", "examples", "src", "stubs", "tests"]
 """Every file in them is part of the sdist, and so is every file at the root."""
 
 
@@ -129,13 +129,13 @@ def numbers(version: str) -> tuple[int, ...]:
 
 def test_the_lowest_versions_tested_are_those_declared() -> None:
     lowest = pins("constraints-lowest.txt")
-    for name, version in declared("sim", "pandas").items():
+    for name, version in declared("sim", "pandas", "serve", "client").items():
         assert numbers(lowest[name]) == numbers(version), name
 
 
 def test_every_package_declared_has_a_tested_version() -> None:
     tested = {name.replace("_", "-"): version for name, version in pins("constraints.txt").items()}
-    for name, version in declared("sim", "pandas", "dev").items():
+    for name, version in declared("sim", "pandas", "serve", "client", "dev").items():
         assert numbers(tested[name]) >= numbers(version), name
 
 

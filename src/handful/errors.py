@@ -20,6 +20,12 @@
     │   ├── NewerStoreError              ... written by a newer version of handful
     │   ├── StoreInUseError              ... that another process has open
     │   └── StoreUnavailableError        ... that cannot be read or written now: a full disk
+    ├── ClientError (RuntimeError)       a call of the client that got no usable answer
+    │   ├── RefusedError (ValueError)    ... that the service refused; the message says why
+    │   │   ├── NotFoundError (LookupError)      ... since there is no such bandit or decision
+    │   │   ├── ConflictError                    ... since it exists, or has another value
+    │   │   └── AccessError (PermissionError)    ... since the key is missing or not enough
+    │   └── UnavailableError (ConnectionError)   ... although it was tried again
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
 A message says what was given, what is allowed and what to do.
@@ -153,3 +159,50 @@ class MissingExtraError(HandfulError, ImportError):
         super().__init__(
             f"{feature} needs {package}, which is not installed: pip install 'handful[{extra}]'"
         )
+
+
+class ClientError(HandfulError, RuntimeError):
+    """A call of `handful.client` that got no usable answer.
+
+    `status` is that of the last answer, None if there was none. `title`, `detail` and `request_id`
+    are those of the service's problem report, "" if it sent none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        title: str = "",
+        detail: str = "",
+        request_id: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.request_id = request_id
+
+
+class RefusedError(ClientError, ValueError):
+    """A call that the service refused (4xx). To repeat it unchanged would not help."""
+
+
+class NotFoundError(RefusedError, LookupError):
+    """A call about a bandit, an arm or a decision that the service does not have (404)."""
+
+
+class ConflictError(RefusedError):
+    """A call about what exists already, or has another value (409)."""
+
+
+class AccessError(RefusedError, PermissionError):
+    """A call without a key, or with a key that does not allow it (401, 403)."""
+
+
+class UnavailableError(ClientError, ConnectionError):
+    """A call that failed although it was tried again: no connection, no answer in time, or 5xx.
+
+    The service may have carried it out: an answer can be lost on its way. To repeat a decision is
+    harmless, since one without a reward expires, and a reward that is repeated counts once.
+    """

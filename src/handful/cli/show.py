@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 import click
 
 from handful.errors import SettingError
-from handful.simulation.execution import compiling_message
-from handful.simulation.files import part_of, reason
-from handful.simulation.plan import Cell, whole
 
+# The commands of the service are installed without the packages of the simulator, which is loaded
+# where it is needed.
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from handful.simulation.plan import Cell
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """Given to every command, since click caches the option that was asked for first."""
@@ -40,6 +41,8 @@ def console(stderr: bool = False) -> Console:
 
 def compiling(planned: Cell) -> str:
     """Say that kernels are compiled where no bar does: it takes seconds. Return what to show."""
+    from handful.simulation.execution import compiling_message
+
     what = compiling_message(planned)
     if not sys.stderr.isatty():
         click.echo(f"{what}: {planned.policy.name}", err=True)
@@ -48,6 +51,8 @@ def compiling(planned: Cell) -> str:
 
 def number(text: str | int) -> int:
     """Read an integer of the command line, also written 1e6 or 1_000_000."""
+    from handful.simulation.plan import whole
+
     if isinstance(text, int):
         return text
     try:
@@ -61,6 +66,8 @@ def number(text: str | int) -> int:
 
 def check_out(out: Path, endings: Sequence[str]) -> None:
     """Refuse, before any work, a file that cannot be written."""
+    from handful.simulation.files import part_of, reason
+
     if out.suffix not in endings:
         raise SettingError(f"--out {out}: give a name that ends in {' or '.join(endings)}")
     if not out.absolute().parent.is_dir():

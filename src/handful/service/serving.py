@@ -150,7 +150,8 @@ def serve(
 
 def _listen(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # With the protocol named, asyncio sends small packets at once instead of collecting them.
+    # asyncio sets TCP_NODELAY on sockets of this very protocol only. Without it, each answer waits
+    # 40 ms for the caller's acknowledgement of its head.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
