@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import signal
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -22,10 +24,13 @@ from handful.service.app import Service
 from handful.service.auth import is_loopback
 from handful.service.desk import Desk
 from handful.service.limits import Limits
+from handful.service.problems import Problem
 from handful.storage.sqlite import SQLiteStorage
 
 HEADER_SECONDS = 30.0
 """The head of a request must have come by then."""
+MOST_HEAD = 2**16
+"""Bytes of the head of a request that may come without its end."""
 MOST_CONNECTIONS = 4000
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -51,7 +56,32 @@ class PatientProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
+        self._in_head = True
+        self._heads = self._head_bytes = 0
         self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless the head of a request is too large."""
+        was_in_head, heads = self._in_head, self._heads
+        super().data_received(data)
+        if was_in_head and heads == self._heads:
+            self._head_bytes += len(data)
+            if self._head_bytes > MOST_HEAD and not self.transport.is_closing():
+                self._refuse(431, f"the head of a request may have {MOST_HEAD} bytes: send less")
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP."""
+        self._refuse(400, "this is not a request of HTTP/1.1")
+
+    def _refuse(self, status: int, detail: str) -> None:
+        body = Problem(status, detail).body(secrets.token_hex(8))
+        head = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+            "content-type: application/problem+json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
 
     def _wait(self) -> None:
         self._impatience = self.loop.call_later(HEADER_SECONDS, self._hang_up)
@@ -63,7 +93,15 @@ class PatientProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Wait no longer: the head is there."""
         self._impatience.cancel()
+        self._in_head = False
+        self._heads += 1
+        self._head_bytes = 0
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Take what comes next for the head of another request."""
+        self._in_head = True
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Wait for the next request on this connection."""
@@ -133,6 +171,8 @@ def serve(
     config = uvicorn.Config(
         service,
         http=PatientProtocol,
+        ws="none",
+        proxy_headers=False,
         lifespan="on",
         log_config=None,
         access_log=False,
