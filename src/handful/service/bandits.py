@@ -87,9 +87,7 @@ class Bandits:
         if found is not None:
             self._live.move_to_end(number)
             return found
-        if self._tails is None:
-            self._tails = self._read_tails(look_up.tx)
-        bandit = load(look_up, number, self._tails.pop(number, []))
+        bandit = load(look_up, number, self._known_tails(look_up.tx).pop(number, []))
         self.put(look_up, number, bandit)
         return bandit
 
@@ -99,6 +97,7 @@ class Bandits:
         if len(self._live) > MOST_LIVE:
             old = next(iter(self._live))
             if old in self._unsaved:
+                self._known_tails(look_up.tx)
                 self._save(look_up, old)
                 self._set_checkpoint(look_up.tx)
             del self._live[old]
@@ -127,6 +126,7 @@ class Bandits:
             number, first = next(iter(self._unsaved.items()))
             if last - first < MOST_ROWS:
                 break
+            self._known_tails(look_up.tx)
             self._save(look_up, number)
             saved += 1
         if saved:
@@ -134,8 +134,7 @@ class Bandits:
 
     def save_all(self, look_up: StoreLookUp) -> None:
         """Save every bandit that has changed."""
-        if self._tails is None:
-            self._tails = self._read_tails(look_up.tx)
+        self._known_tails(look_up.tx)
         for number in list(self._unsaved):
             self._save(look_up, number)
         self._set_checkpoint(look_up.tx)
@@ -149,6 +148,16 @@ class Bandits:
         # The first to change is the first in the list, but after a crash tails come in any order.
         first = min(self._unsaved.values(), default=tx.last()[0] + 1)
         tx.set_number("checkpoint", first - 1)
+
+    def _known_tails(self, tx: Transaction) -> dict[int, list[Row]]:
+        """Return the rows after the checkpoint of bandits that are not in memory.
+
+        No checkpoint is set before they are known: it would leave them behind.
+        """
+        if self._tails is None:
+            tails = self._read_tails(tx)
+            self._tails = {number: tails[number] for number in tails if number not in self._live}
+        return self._tails
 
     def _read_tails(self, tx: Transaction) -> dict[int, list[Row]]:
         tails: dict[int, list[Row]] = {}
