@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -60,7 +61,7 @@ class Patience:
             if task not in self._late:
                 raise
             task.uncancel()
-            raise Problem(408, "the body did not come in time", title="Too slow") from None
+            raise Problem(408, "the body did not come in time") from None
         finally:
             del self._reading[task]
             self._late.discard(task)
@@ -78,20 +79,23 @@ class Patience:
 class Buckets:
     """How many requests each caller has sent of late: a token bucket of one second."""
 
-    def __init__(self, per_second: float) -> None:
+    def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = per_second
+        self._most = max(1.0, per_second)
+        self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, caller: str) -> None:
         """Count a request; refuse it if there are too many."""
         if self._rate <= 0.0:
             return
-        now = time.monotonic()
-        left, then = self._left.get(caller, (self._rate, now))
-        left = min(max(1.0, self._rate), left + (now - then) * self._rate)
+        now = self._clock()
+        left, then = self._left.get(caller, (self._most, now))
+        left = min(self._most, left + (now - then) * self._rate)
         if left < 1.0:
+            wait = math.ceil((1.0 - left) / self._rate)
             raise Problem(
-                429, f"at most {self._rate:g} requests a second: send fewer", retry_after=1
+                429, f"at most {self._rate:g} requests a second: send fewer", retry_after=wait
             )
         if caller not in self._left and len(self._left) >= MOST_CALLERS:
             self._left.pop(next(iter(self._left)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 
 import msgspec
 
@@ -126,17 +125,20 @@ class Live:
             if not self._open:
                 self._desk.changed.clear()
                 continue
-            changed, self._desk.changed = self._desk.changed, set()
+            if not self._desk.changed:
+                continue
             with suppress(Problem):
-                found = await self._writer.run(partial(_described, changed))
-                for name, event in found:
+                for name, event in await self._writer.run(_described):
                     for events in self._open:
                         events.put(name, event)
 
 
-def _described(numbers: set[int], session: Session) -> list[tuple[str, bytes]]:
+def _described(session: Session) -> list[tuple[str, bytes]]:
+    """Return the events of some bandits that have changed; the others stay for the next look."""
+    changed = session.desk.changed
     found = []
-    for number in sorted(numbers)[:MOST_AT_ONCE]:
+    for number in sorted(changed)[:MOST_AT_ONCE]:
+        changed.discard(number)
         row = session.tx.bandit(number)
         if row is None:
             continue
