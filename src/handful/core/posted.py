@@ -14,7 +14,7 @@ memory and of those not tried yet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -73,6 +73,10 @@ class PostedArms(Reservoir):
     def asked(self) -> int:
         """How many arms the policy has drawn."""
         return self._asked
+
+    def undrawn(self) -> Iterator[Any]:
+        """Yield the labels of the arms that the policy has not drawn yet."""
+        return (self._held[index] for index in range(self._asked, self._next))
 
     def is_there(self, index: int) -> bool:
         """Return whether an arm has been posted."""

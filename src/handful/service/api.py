@@ -55,6 +55,8 @@ class Operation(NamedTuple):
     gives: Any = None
     refuses: tuple[int, ...] = ()
     query: tuple[Query, ...] = ()
+    gives_secret: bool = False
+    """Whether the answer must not be stored."""
 
     @property
     def is_for_bandit(self) -> bool:
@@ -246,7 +248,7 @@ OPERATIONS = (
     ),
     Operation(
         "POST", "/v1/keys", "make_key", "Make a key. It is shown this once.", "admin", _make_key,
-        201, b.NewKey, b.KeyMade,
+        201, b.NewKey, b.KeyMade, (409,), gives_secret=True,
     ),
     Operation(
         "DELETE", "/v1/keys/{id}", "remove_key", "Remove a key; it works no more.", "admin",

@@ -65,7 +65,7 @@ class Request:
     async def body(self, limits: Limits) -> bytes:
         """Return the whole body, if it is not too large and comes in time."""
         length = self.headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > limits.body_bytes:
+        if length.isdigit() and int(length[:20]) > limits.body_bytes:
             raise _too_large(limits)
         with self.app.patience.while_reading():
             return await self._chunks(limits)
@@ -104,6 +104,11 @@ class Route:
                 pattern += f"(?P<{part}>{'.+' if part == 'label' else '[^/]+'})"
         self.pattern = re.compile(pattern, re.DOTALL)
         self.handlers: dict[str, Handler] = {}
+
+    @property
+    def allowed(self) -> str:
+        """The methods that this address takes, as the header `Allow` lists them."""
+        return ", ".join([*self.handlers, *(["HEAD"] if "GET" in self.handlers else [])])
 
 
 class Service:
@@ -178,18 +183,18 @@ class Service:
         name = route.path if route else "other"
         self._at_once += 1
         try:
+            method = request.scope["method"]
             if route is None:
-                if path == "/v1/events" and request.scope["method"] == "GET":
+                if path == "/v1/events" and method == "GET":
                     await self._stream(request)
                     return
                 if self._page.serves(request.scope):
                     await self._page(request.scope, request.receive, request.send)
                     return
                 raise Problem(404, "there is nothing at this address: see /openapi.json")
-            handler = route.handlers.get(request.scope["method"])
+            handler = route.handlers.get("GET" if method == "HEAD" else method)
             if handler is None:
-                allowed = ", ".join(route.handlers)
-                raise Problem(405, f"this address takes {allowed}")
+                raise Problem(405, f"this address takes {route.allowed}")
             if self._at_once > self.limits.at_once:
                 raise Problem(503, "too many requests at once: try again soon", retry_after=1)
             status, body, headers = await handler(request)
@@ -261,7 +266,7 @@ class Service:
         if problem.status == 401:
             headers.append((b"www-authenticate", b'Bearer realm="handful"'))
         if problem.status == 405 and route is not None:
-            headers.append((b"allow", ", ".join(route.handlers).encode()))
+            headers.append((b"allow", route.allowed.encode()))
         if problem.status in (408, 413):
             headers.append((b"connection", b"close"))
         return problem.status, problem.body(request.id), tuple(headers)
@@ -300,7 +305,6 @@ async def _respond(request: Request, status: int, body: bytes, headers: Headers)
 def _handler(operation: Operation) -> Handler:
     """Return what answers requests for an operation."""
     decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
-    status = operation.status
 
     async def handle(request: Request) -> tuple[int, bytes, Headers]:
         app = request.app
@@ -317,16 +321,18 @@ def _handler(operation: Operation) -> Handler:
 
         def work(session: Session) -> tuple[int, bytes, bool]:
             if key is None:
-                return *_run(operation, session, call, status), False
+                return *_run(operation, session, call, request.id), False
             return session.once(
                 f"{caller.id} {request.scope['path']}",
                 _idempotency_key(key),
                 hashlib.sha256(raw).digest(),
-                lambda: _run(operation, session, call, status),
+                lambda: _run(operation, session, call, request.id),
+                secret=operation.gives_secret,
             )
 
         answered, body_out, again = await app.writer.run(work)
-        _count(app.metrics, operation, body_out)
+        if not again:
+            _count(app.metrics, operation, body_out)
         if operation.path.startswith("/v1/keys") and operation.method != "GET":
             app.keys.load(await app.writer.run(lambda session: session.tx.caller_keys()))
         kind = JSON if answered < 400 else PROBLEM
@@ -336,11 +342,11 @@ def _handler(operation: Operation) -> Handler:
     return handle
 
 
-def _run(operation: Operation, session: Session, call: Call, status: int) -> tuple[int, bytes]:
+def _run(operation: Operation, session: Session, call: Call, request_id: str) -> tuple[int, bytes]:
     result = operation.run(session, call)
     if isinstance(result, Problem):
-        return result.status, result.body("")
-    return status, encoded(result)
+        return result.status, result.body(request_id)
+    return operation.status, encoded(result)
 
 
 def _idempotency_key(key: bytes) -> str:

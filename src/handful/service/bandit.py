@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -135,6 +136,7 @@ class Bandit:
         if len(self.numbers) < len(labels):
             raise SettingError("a label is given twice: labels must differ")
         self.barred: dict[str, int] = {}
+        self._drawable: tuple[frozenset[str] | None, list[str]] | None = None
         self.policy = self._make(PostedArms(labels) if config.open else list(labels))
 
     def _make(self, arms: Any) -> Policy:
@@ -175,7 +177,7 @@ class Bandit:
 
     def _uniform(self, allowed: frozenset[str] | None) -> float | None:
         """Return the probability of the arm if the policy picks at random, else None."""
-        if self.policy.name != "random" or allowed is not None:
+        if self.policy.name != "random" or allowed is not None or self.config.open:
             return None
         return 1.0 / self.policy.n_arms
 
@@ -189,12 +191,18 @@ class Bandit:
         share = explore / n
         u = uniform(self.explorer)
         if u < explore:
-            among = list(self.numbers) if allowed is None else sorted(allowed)
-            drawn = among[min(n - 1, int(u / explore * n))]
+            drawn = self._in_order(allowed)[min(n - 1, int(u / explore * n))]
             if self.policy.clone().decide(allowed=permitted).arm != drawn:
                 return Choice(self.numbers[drawn], None, share, drawn)
         decision = self.policy.decide(allowed=permitted)
         return self._choice(decision, share + (1.0 - explore))
+
+    def _in_order(self, allowed: frozenset[str] | None) -> list[str]:
+        """Return arms in an order that a restart does not change; the last answer is remembered."""
+        if self._drawable is None or self._drawable[0] is not allowed:
+            among = list(self.numbers) if allowed is None else sorted(allowed)
+            self._drawable = allowed, among
+        return self._drawable[1]
 
     def reward(self, ticket: int | None, value: float, delay: int) -> Receipt:
         """Take in the reward of a decision that came after so many milliseconds.
@@ -255,11 +263,15 @@ class Bandit:
         for label in labels:
             self.numbers[label] = self.added
             self.added += 1
+        self._drawable = None
 
     def remove(self, labels: Sequence[str]) -> None:
         """Remove arms: no decision returns them again."""
-        if self.config.open:
-            if set(self.policy.arms_in_memory) <= {*labels, *self.barred} and self._has_none_left():
+        arms = self.policy._arms
+        if isinstance(arms, PostedArms):
+            removed = {*labels, *self.barred}
+            within_reach = chain(self.policy.arms_in_memory, arms.undrawn())
+            if all(label in removed for label in within_reach):
                 raise SettingError("a bandit needs at least one arm: post others first")
             for label in labels:
                 self.barred[label] = self.numbers[label]
@@ -267,15 +279,17 @@ class Bandit:
         self.policy.remove_arms(labels)
         for label in labels:
             del self.numbers[label]
+        self._drawable = None
 
-    def _has_none_left(self) -> bool:
-        arms = self.policy._arms
-        assert isinstance(arms, PostedArms)
-        return arms.asked >= arms.posted
+    def check_change(self, change: Change) -> None:
+        """Refuse settings that this bandit cannot have."""
+        check_change(change.window, change.default, change.explore, self.config.rescale)
+        if self.config.open and change.explore > 0.0:
+            raise SettingError("a bandit with an open end cannot explore uniformly")
 
     def change(self, change: Change) -> None:
         """Take other settings from now on."""
-        check_change(change.window, change.default, change.explore, self.config.rescale)
+        self.check_change(change)
         self.config = msgspec.structs.replace(
             self.config,
             window=change.window,
@@ -364,8 +378,9 @@ class Bandit:
         numbers = range(saved.arms) if saved.order is None else saved.order
         found = labels(numbers)
         listed = [found[number] for number in numbers]
-        bandit.numbers = {label: number for number, label in zip(numbers, listed, strict=True)}
+        bandit.numbers = {found[number]: number for number in sorted(numbers)}
         bandit.barred = {found[number]: number for number in saved.barred}
+        bandit._drawable = None
         arms: Any = listed
         if saved.config.open:
             arms = PostedArms.restored(listed[0], saved.arms, saved.asked, dict(enumerate(listed)))

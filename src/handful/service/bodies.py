@@ -9,11 +9,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 MOST_ARMS = 1_000_000
 MOST_AT_ONCE = 10_000
+MOST_MEMORY = 100_000
+"""A policy for endless arms makes room for all of them at once."""
 
 Name = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}$",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}(?!\n)$",  # Python's $ is also before a \n
         description="From 1 to 100 letters, digits, dots, underscores, tildes or hyphens.",
     ),
 ]
@@ -31,7 +33,7 @@ class NewBandit(Struct, forbid_unknown_fields=True, kw_only=True):
 
     name: Name
     policy: str = "race"
-    memory: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    memory: Annotated[int, Meta(ge=1, le=MOST_MEMORY)] | None = None
     arms: Labels
     settings: dict[str, float] = {}
     seed: Annotated[int, Meta(ge=0, le=2**53)] | None = None

@@ -52,6 +52,8 @@ MOST_DUE = 1000
 """Rows whose windows are looked at in one transaction."""
 ANSWERS_KEPT = 24 * 3600 * 1000
 """Milliseconds for which an `Idempotency-Key` is remembered."""
+FORGET_EVERY = 60 * 1000
+"""Milliseconds between two looks for those that need not be remembered any more."""
 MOST_POINTS = 256
 """Points of a history."""
 LEAST_STRIDE = 4
@@ -75,6 +77,7 @@ class Desk:
         self.clock = clock or steady_clock()
         self.bandits = Bandits()
         self.ids = Ids(storage.identity())
+        self.forget_at = 0
         self.changed: set[int] = set()
         """Bandits that have changed since somebody looked: for the live page."""
         with storage.begin() as tx:
@@ -115,9 +118,11 @@ class Desk:
 
     def close(self) -> None:
         """Save every bandit, so that the next start need not read the log."""
-        with self.batch() as session:
-            self.bandits.save_all(session.look_up)
-        self.storage.close()
+        try:
+            with self.batch() as session:
+                self.bandits.save_all(session.look_up)
+        finally:
+            self.storage.close()
 
 
 class Session:
@@ -264,20 +269,36 @@ class Session:
             default=config.default if given.default is msgspec.UNSET else given.default,
             explore=config.explore if given.explore is msgspec.UNSET else given.explore,
         )
-        if config.open and change.explore > 0.0:
-            raise Problem(422, "a bandit with an open end cannot explore uniformly")
-        if (change.default is None) != (config.default is None) and bandit.counted.waiting:
+        _granted(lambda: bandit.check_change(change))
+        toggles = (change.default is None) != (config.default is None)
+        if toggles and bandit.counted.waiting:
             raise Problem(
                 409,
                 f"{bandit.counted.waiting} decisions wait for rewards, which count in another way "
                 "with a default than without: wait until their windows have ended, or make a new "
                 "bandit",
             )
-        _granted(lambda: bandit.change(change))
+        if toggles:
+            self._close_now(row.id, bandit)
+        bandit.change(change)
         self._write(Kind.CHANGED, row.id, note=msgspec.json.encode(change))
         if change.window != config.window:
             self._watch(change.window, max(row.created, bandit.counted.closed))
         return self.describe(name)
+
+    def _close_now(self, number: int, bandit: Bandit) -> None:
+        """Let all rewards of a bandit count for which no window is waited for any more.
+
+        With a default, rewards that came count when their windows end; without one they have
+        counted already, and must not count again.
+        """
+        self.flush()
+        upto = after = self.seq
+        config = bandit.config
+        if config.default is not None and config.window is not None:
+            after = max(bandit.counted.closed, min(self.desk.windows.get(config.window, 0), upto))
+        bandit.close(upto, self.look_up.due(after, upto).get(number, []))
+        self._write(Kind.CLOSED, number, upto, after)
 
     def delete(self, name: str) -> None:
         """Delete a bandit; its rows stay in the log."""
@@ -317,6 +338,8 @@ class Session:
     def remove_arms(self, name: str, labels: list[str]) -> ArmsRemoved:
         """Remove arms from a bandit."""
         row, bandit = self._named(name)
+        if len(set(labels)) < len(labels):
+            raise Problem(422, "a label is given twice: give each arm once")
         missing = next(
             (label for label in labels if label not in bandit.numbers or label in bandit.barred),
             None,
@@ -421,8 +444,8 @@ class Session:
             raise Problem(404, f"there is no decision {id!r}: give an id that was returned")
         return row
 
-    def _keyed(self, name: str, key: str) -> Row:
-        bandit = self.tx.bandit_named(name)
+    def _keyed(self, name: str, key: str, only: str | None) -> Row:
+        bandit = self.tx.bandit_named(name) if only is None or name == only else None
         seq = None if bandit is None else self.tx.decision_with_key(bandit.id, key)
         row = None if seq is None else self._row(seq)
         if row is None:
@@ -469,6 +492,7 @@ class Session:
         if owner.deleted:
             raise Problem(410, f"the bandit {owner.name!r} of this decision was deleted")
         bandit = self._loaded(owner.id)
+        value += 0.0  # SQLite stores -0.0 as 0.0
         try:
             unit_reward(value, bandit.config.rescale)
         except RewardError as error:
@@ -479,7 +503,7 @@ class Session:
         if decision.seq <= bandit.counted.closed:
             bandit.late()
             self._write(Kind.LATE, owner.id, decision.seq, value=value)
-            return Outcome("expired", f"the window of {bandit.config.window:g} s has ended")
+            return Outcome("expired", "the window of this decision has ended")
         receipt = bandit.reward(decision.mark, value, self.now - decision.at)
         mark = int(receipt is Receipt.CREDITED)
         seq = self._write(Kind.REWARDED, owner.id, decision.seq, mark, value)
@@ -494,7 +518,7 @@ class Session:
                 if each.id is not None and each.bandit is None and each.key is None:
                     decision = self._decision(each.id)
                 elif each.id is None and each.bandit is not None and each.key is not None:
-                    decision = self._keyed(each.bandit, each.key)
+                    decision = self._keyed(each.bandit, each.key, only)
                 else:
                     raise Problem(422, "name the decision by `id`, or by `bandit` and `key`")
                 outcomes.append(self._reward(decision, each.reward, only))
@@ -561,24 +585,41 @@ class Session:
                     self._write(Kind.CLOSED, number, upto, after)
             self.desk.windows[window] = upto
             self.tx.set_number(_window_name(window), upto)
-        self.tx.forget_answered(self.now - ANSWERS_KEPT)
         return more
 
     # Requests that may be repeated.
 
     def once(
-        self, scope: str, key: str, digest: bytes, handle: Callable[[], tuple[int, bytes]]
+        self,
+        scope: str,
+        key: str,
+        digest: bytes,
+        handle: Callable[[], tuple[int, bytes]],
+        secret: bool = False,
     ) -> tuple[int, bytes, bool]:
-        """Handle a request with an `Idempotency-Key`, or return what was answered before."""
+        """Handle a request with an `Idempotency-Key`, or return what was answered before.
+
+        A `secret` answer is not stored, and is not given again.
+        """
+        if self.now >= self.desk.forget_at:
+            self.tx.forget_answered(self.now - ANSWERS_KEPT)
+            self.desk.forget_at = self.now + FORGET_EVERY
         before = self.tx.answered(scope, key)
         if before is not None:
             if before.digest != digest:
                 raise Problem(
                     422, "this Idempotency-Key was used for another request: take a new one"
                 )
+            if secret:
+                raise Problem(
+                    409,
+                    "this request was answered before, with a secret that is shown once: remove "
+                    "what was made, and make another with a new Idempotency-Key",
+                )
             return before.status, before.body, True
         status, body = handle()
-        self.tx.put_answered(scope, key, Answer(digest, status, body), self.now)
+        stored = Answer(digest, status, b"" if secret else body)
+        self.tx.put_answered(scope, key, stored, self.now)
         return status, body, False
 
 

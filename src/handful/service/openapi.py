@@ -13,7 +13,7 @@ from handful import __version__
 from handful.service.api import OPERATIONS, Operation
 from handful.service.bodies import Health, ProblemShown
 
-ALWAYS = (400, 401, 403, 413, 415, 422, 429, 503)
+ALWAYS = (400, 401, 403, 408, 413, 415, 422, 429, 503)
 """Refusals that any operation may answer with."""
 PARAMETERS: dict[str, dict[str, object]] = {
     "name": {"type": "string", "minLength": 1, "description": "The name of a bandit."},
@@ -134,6 +134,6 @@ def _events() -> dict[str, object]:
                 "description": "A stream.",
                 "content": {"text/event-stream": {"schema": {"type": "string"}}},
             },
-            **{str(status): _problem(status) for status in (401, 403, 404, 429, 503)},
+            **{str(status): _problem(status) for status in (400, 401, 403, 429, 503)},
         },
     }

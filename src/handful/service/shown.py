@@ -11,6 +11,7 @@ import msgspec
 from handful.core.posted import PostedArms
 from handful.errors import ExhaustedError
 from handful.policies import POLICIES
+from handful.policies.allowed import stand_in
 from handful.service.bandit import Bandit
 from handful.service.bodies import (
     ArmShown,
@@ -44,7 +45,15 @@ def recommended(bandit: Bandit) -> str | None:
         label: str = bandit.policy.recommend()
     except (ExhaustedError, IndexError):
         return None
-    return label
+    return label if label not in bandit.barred else _best_left(bandit)
+
+
+def _best_left(bandit: Bandit) -> str | None:
+    """Return the arm in memory with the highest mean that was not removed, as `decide` does."""
+    policy = bandit.policy
+    arms, state = policy._arms, policy._state
+    slot = stand_in(state, lambda arm: arms.label(arm) not in bandit.barred)
+    return None if slot < 0 else str(arms.label(state.arm[slot]))
 
 
 def n_arms(bandit: Bandit) -> int:
@@ -58,6 +67,7 @@ def bandit(bandit: Bandit, created_at: str, last_seq: int) -> BanditShown:
     state: Any = policy._state
     stats = policy.stats()
     duels = getattr(state, "duel", None)
+    best = recommended(bandit)
     arms = [
         ArmShown(
             str(each.arm),
@@ -66,7 +76,7 @@ def bandit(bandit: Bandit, created_at: str, last_seq: int) -> BanditShown:
             None if math.isnan(each.mean) else each.mean,
             each.low,
             each.high,
-            each.recommended,
+            each.arm == best,
             bool(duels[slot]) if duels is not None else False,
         )
         for slot, each in enumerate(stats)
@@ -95,7 +105,7 @@ def bandit(bandit: Bandit, created_at: str, last_seq: int) -> BanditShown:
         expired=counted.expired,
         late=counted.late,
         waiting=counted.waiting,
-        recommended=recommended(bandit),
+        recommended=best,
         arms_in_memory=arms,
         arms_tried=getattr(state, "tried", None),
         place=stats.place,
