@@ -71,7 +71,7 @@ class PostedArms(Reservoir):
 
     @property
     def asked(self) -> int:
-        """How many arms the policy has drawn."""
+        """How many arms the policy has drawn, as far as it has released any."""
         return self._asked
 
     def undrawn(self) -> Iterator[Any]:
@@ -88,7 +88,6 @@ class PostedArms(Reservoir):
             raise ExhaustedError(
                 f"{self._next} arms have been posted, and the policy needs one more: post some"
             )
-        self._asked = max(self._asked, index + 1)
         try:
             return self._held[index]
         except KeyError:
@@ -110,6 +109,11 @@ class PostedArms(Reservoir):
         self._asked = 0
 
     def keep_only(self, indices: Collection[int]) -> None:
+        """Take note that these arms were drawn, and release the labels of others before them."""
+        self._asked = max(self._asked, max(indices, default=-1) + 1)
+        self.release_but(indices)
+
+    def release_but(self, indices: Collection[int]) -> None:
         """Release the labels of arms that were drawn, but for these."""
         wanted = set(indices)
         self._held = {

@@ -270,7 +270,9 @@ class Bandit:
         arms = self.policy._arms
         if isinstance(arms, PostedArms):
             removed = {*labels, *self.barred}
-            within_reach = chain(self.policy.arms_in_memory, arms.undrawn())
+            state = self.policy._state
+            in_memory = (arms.label(arm) for arm in state.arm[: state.held] if arms.is_there(arm))
+            within_reach = chain(in_memory, arms.undrawn())
             if all(label in removed for label in within_reach):
                 raise SettingError("a bandit needs at least one arm: post others first")
             for label in labels:
@@ -385,8 +387,8 @@ class Bandit:
         if saved.config.open:
             arms = PostedArms.restored(listed[0], saved.arms, saved.asked, dict(enumerate(listed)))
         bandit.policy = handful.from_bytes(saved.policy, arms=arms)
-        if saved.config.open and not bandit.policy.recalls:
-            arms.keep_only(bandit.policy._state.arm[: bandit.policy._state.held])
+        if saved.config.open:
+            arms.release_but(bandit.policy._state.arm[: bandit.policy._state.held])
         return bandit
 
 

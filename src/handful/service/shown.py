@@ -52,7 +52,8 @@ def _best_left(bandit: Bandit) -> str | None:
     """Return the arm in memory with the highest mean that was not removed, as `decide` does."""
     policy = bandit.policy
     arms, state = policy._arms, policy._state
-    slot = stand_in(state, lambda arm: arms.label(arm) not in bandit.barred)
+    assert isinstance(arms, PostedArms)
+    slot = stand_in(state, lambda arm: arms.is_there(arm) and arms.label(arm) not in bandit.barred)
     return None if slot < 0 else str(arms.label(state.arm[slot]))
 
 
