@@ -487,6 +487,7 @@ class Session:
         if owner.deleted:
             raise Problem(410, f"the bandit {owner.name!r} of this decision was deleted")
         bandit = self._loaded(owner.id)
+        value += 0.0  # -0.0 becomes 0.0, as in the store
         try:
             unit_reward(value, bandit.config.rescale)
         except RewardError as error:
