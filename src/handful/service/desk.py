@@ -52,7 +52,7 @@ from handful.service.bodies import (
 from handful.service.ids import Ids
 from handful.service.problems import Problem
 from handful.storage.contract import Storage, Transaction
-from handful.storage.rows import Answer, BanditRow, Kind, Row
+from handful.storage.rows import ANSWERS, STATUSES, Answer, BanditRow, Kind, Row
 
 MOST_DUE = 1000
 """Rows whose windows are looked at in one transaction."""
@@ -64,8 +64,6 @@ MOST_POINTS = 256
 """Points of a history."""
 LEAST_STRIDE = 4
 """Decisions between two points."""
-
-ANSWERS = (Kind.REWARDED, Kind.DROPPED)
 
 Clock = Callable[[], int]
 T = TypeVar("T")
@@ -495,9 +493,10 @@ class Session:
         row = self._decision(id)
         owner = self._owner(row, only)
         answer = self._answer_to(row.seq)
-        reward = None if answer is None else answer.value
+        reward = None
         if answer is not None:
-            status = "dropped" if answer.kind == Kind.DROPPED else "rewarded"
+            status = STATUSES[answer.kind]
+            reward = answer.value if answer.kind == Kind.REWARDED else None
         else:
             closed = not owner.deleted and row.seq <= self._loaded(owner.id).counted.closed
             status = "expired" if closed else "open"
@@ -540,7 +539,9 @@ class Session:
             return _again(answer, value)
         if decision.seq <= bandit.counted.closed:
             bandit.late()
-            self._write(Kind.LATE, owner.id, decision.seq, value=value)
+            self._answers[decision.seq] = self._write(
+                Kind.LATE, owner.id, decision.seq, value=value
+            )
             return Outcome("expired", "the window of this decision has ended")
         receipt = bandit.reward(decision.mark, value, self.now - decision.at)
         mark = int(receipt is Receipt.CREDITED)
@@ -575,7 +576,7 @@ class Session:
         answer = self._answer_to(decision.seq)
         if answer is not None and answer.kind == Kind.DROPPED:
             return Outcome("duplicate")
-        if answer is not None:
+        if answer is not None and answer.kind == Kind.REWARDED:
             raise Problem(409, "this decision has a reward already")
         if decision.seq <= bandit.counted.closed:
             return Outcome("expired")
@@ -665,6 +666,8 @@ def _again(answer: Row, value: float) -> Outcome:
     """Return what becomes of another reward for a decision that was answered."""
     if answer.kind == Kind.DROPPED:
         raise Problem(410, "this decision was dropped before its reward came")
+    if answer.kind == Kind.LATE:
+        return Outcome("expired", "the window of this decision has ended")
     if answer.value != value:
         raise Problem(
             409, f"this decision has the reward {answer.value:g} already: the first one counts"
