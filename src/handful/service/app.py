@@ -29,6 +29,7 @@ from handful.service.desk import Desk, Session
 from handful.service.limits import Buckets, Limits, Patience
 from handful.service.live import Live
 from handful.service.metrics import Metrics
+from handful.service.origins import Origins
 from handful.service.page import Page
 from handful.service.problems import Problem
 from handful.service.writer import Writer
@@ -120,6 +121,7 @@ class Service:
         *,
         key_needed: bool = False,
         limits: Limits = Limits(),  # noqa: B008
+        origins: Origins | None = None,
         access_log: bool = False,
     ) -> None:
         self.desk = desk
@@ -130,6 +132,7 @@ class Service:
         with desk.batch() as session:
             self.keys = Keys(session.tx.caller_keys(), key_needed)
         self._buckets = Buckets(limits.per_second)
+        self.origins = origins or Origins()
         self.patience = Patience(limits.body_seconds)
         self._at_once = 0
         self._access_log = access_log
@@ -193,6 +196,8 @@ class Service:
                     return
                 raise Problem(404, "there is nothing at this address: see /openapi.json")
             handler = route.handlers.get("GET" if method == "HEAD" else method)
+            if method == "OPTIONS":
+                handler = _preflight
             if handler is None:
                 raise Problem(405, f"this address takes {route.allowed}")
             if self._at_once > self.limits.at_once:
@@ -287,7 +292,10 @@ def _query(request: Request) -> dict[str, str]:
 
 
 def _always(request: Request) -> list[tuple[bytes, bytes]]:
-    return [*ALWAYS, (b"x-request-id", request.id.encode())]
+    said = [*ALWAYS, (b"x-request-id", request.id.encode())]
+    if request.scope["method"] != "OPTIONS" and b"origin" in request.headers:
+        said.extend(request.app.origins.headers(request.headers[b"origin"]))
+    return said
 
 
 async def _respond(request: Request, status: int, body: bytes, headers: Headers) -> None:
@@ -317,13 +325,13 @@ def _handler(operation: Operation) -> Handler:
             raw = await request.body(app.limits)
             body = _decoded(decoder, raw, request.headers)
         call = Call(caller, request.path, _query(request), body)
-        key = request.headers.get(b"idempotency-key") if operation.method == "POST" else None
+        key = request.headers.get(b"idempotency-key") if operation.method != "GET" else None
 
         def work(session: Session) -> tuple[int, bytes, bool]:
             if key is None:
                 return *_run(operation, session, call, request.id), False
             return session.once(
-                f"{caller.id} {request.scope['path']}",
+                f"{caller.id} {operation.method} {request.scope['path']}",
                 _idempotency_key(key),
                 hashlib.sha256(raw).digest(),
                 lambda: _run(operation, session, call, request.id),
@@ -376,6 +384,14 @@ def _count(metrics: Metrics, operation: Operation, body: bytes) -> None:
             found = body.count(b'"outcome":"%s"' % outcome.encode())
             if found:
                 metrics.rewards.labels(outcome).inc(found)
+
+
+async def _preflight(request: Request) -> tuple[int, bytes, Headers]:
+    """Answer a browser that asks whether a page from elsewhere may call."""
+    said = request.app.origins.preflight(request.headers.get(b"origin"))
+    if said is None:
+        raise Problem(405, "pages from elsewhere are taken with: handful serve --allow-origin")
+    return 204, b"", said
 
 
 async def _openapi(request: Request) -> tuple[int, bytes, Headers]:
