@@ -138,7 +138,12 @@ async def test_a_decision_is_dropped_once() -> None:
         assert expired.json() == {"outcome": "expired"}
         assert (await call("DELETE", "/v1/decisions/00000")).status_code == 404
         shown = (await call("GET", "/v1/bandits/front")).json()
-        assert [shown[name] for name in ("rewards", "dropped", "expired", "waiting")] == [1, 1, 1, 0]
+        assert [shown[name] for name in ("rewards", "dropped", "expired", "waiting")] == [
+            1,
+            1,
+            1,
+            0,
+        ]
 
 
 @in_loop
@@ -393,7 +398,7 @@ async def test_request_ids() -> None:
         mine = await call("GET", "/healthz", x_request_id="a.b-c_9")
         assert mine.headers["x-request-id"] == "a.b-c_9"
         for wrong in ("", "a b", "x" * 101, "é"):
-            made = await call.client.get("/healthz", headers={"x-request-id": wrong.encode()})
+            made = await call.client.get("/healthz", headers={b"x-request-id": wrong.encode()})
             assert made.headers["x-request-id"] not in (wrong, "")
         other = await call("GET", "/healthz")
         assert other.headers["x-request-id"] != mine.headers["x-request-id"]
