@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from handful.errors import DamagedStoreError
+from handful.errors import DamagedStoreError, StateError
 from handful.service.bandit import Bandit, LookUp
 from handful.storage.contract import Transaction
 from handful.storage.rows import Due, Kind, Row, Snapshot
@@ -159,9 +159,19 @@ class Bandits:
             self._tails = {number: tails[number] for number in tails if number not in self._live}
         return self._tails
 
+    def start(self, tx: Transaction) -> None:
+        """Read the rows after the checkpoint: a start is refused if they are damaged."""
+        self._known_tails(tx)
+
     def _read_tails(self, tx: Transaction) -> dict[int, list[Row]]:
         tails: dict[int, list[Row]] = {}
-        for row in tx.rows(after=tx.number("checkpoint")):
+        checkpoint, last = tx.number("checkpoint"), tx.last()[0]
+        if checkpoint > last:
+            raise DamagedStoreError(
+                f"snapshots are complete up to row {checkpoint}, and the log ends with row {last}: "
+                "restore a backup"
+            )
+        for row in tx.rows(after=checkpoint):
             if row.kind == Kind.DELETED:
                 tails.pop(row.bandit, None)
                 self._unsaved.pop(row.bandit, None)
@@ -175,20 +185,36 @@ def load(look_up: StoreLookUp, number: int, tail: Iterable[Row]) -> Bandit:
     """Return a bandit by its snapshot and the rows after it; by all its rows if need be."""
     tx = look_up.tx
     snapshot = tx.snapshot(number)
-    rows = iter(tail)
-    after = 0
-    if snapshot is not None:
-        after = snapshot.seq
+    if snapshot is None:
+        return _replayed(look_up, number)
+    if snapshot.seq > tx.last()[0]:
+        raise DamagedStoreError(
+            f"the snapshot of bandit {number} is of a time after the end of the log: restore a "
+            "backup"
+        )
+    try:
         bandit = Bandit.from_bytes(snapshot.body, lambda numbers: _labels(tx, number, numbers))
-    else:
-        found = tx.bandit(number)
-        if found is None:
-            raise DamagedStoreError(f"bandit {number} is not in the store")
-        rows = (row for row in tx.rows(after=found.created - 1) if row.bandit == number)
-        bandit = Bandit.created(next(rows))
-    for row in rows:
-        if row.seq > after:
+    except StateError:
+        return _replayed(look_up, number)
+    for row in tail:
+        if row.seq > snapshot.seq:
             bandit.fold(row, look_up)
+    return bandit
+
+
+def _replayed(look_up: StoreLookUp, number: int) -> Bandit:
+    """Return a bandit by all its rows."""
+    tx = look_up.tx
+    found = tx.bandit(number)
+    if found is None:
+        raise DamagedStoreError(f"bandit {number} is not in the store: restore a backup")
+    rows = (row for row in tx.rows(after=found.created - 1) if row.bandit == number)
+    first = next(rows, None)
+    if first is None or first.seq != found.created or first.kind != Kind.CREATED:
+        raise DamagedStoreError(f"bandit {number} does not begin in the log: restore a backup")
+    bandit = Bandit.created(first)
+    for row in rows:
+        bandit.fold(row, look_up)
     return bandit
 
 

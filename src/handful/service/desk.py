@@ -18,7 +18,13 @@ from typing import TypeVar
 import msgspec
 
 from handful.core.tickets import Receipt
-from handful.errors import ExhaustedError, HandfulError, RewardError, StoreError
+from handful.errors import (
+    DamagedStoreError,
+    ExhaustedError,
+    HandfulError,
+    RewardError,
+    StoreError,
+)
 from handful.policies import POLICIES
 from handful.policies.settings import unit_reward
 from handful.service import shown
@@ -59,6 +65,8 @@ MOST_POINTS = 256
 LEAST_STRIDE = 4
 """Decisions between two points."""
 
+ANSWERS = (Kind.REWARDED, Kind.DROPPED)
+
 Clock = Callable[[], int]
 T = TypeVar("T")
 
@@ -81,6 +89,7 @@ class Desk:
         self.changed: set[int] = set()
         """Bandits that have changed since somebody looked: for the live page."""
         with storage.begin() as tx:
+            self.bandits.start(tx)
             self.windows = _windows(tx)
             """The windows in use, and up to which row they were looked at."""
 
@@ -169,9 +178,13 @@ class Session:
         self._answers = {}
 
     def finish(self) -> None:
-        """End the transaction: everything is handed to the store, and old snapshots are renewed."""
+        """End the transaction: everything is handed to the store, and old snapshots are renewed.
+
+        A transaction that only reads stays one, so that it works on a full disk.
+        """
         self.flush()
-        self.desk.bandits.save_some(self.look_up)
+        if self.touched:
+            self.desk.bandits.save_some(self.look_up)
 
     @property
     def has_written(self) -> bool:
@@ -183,7 +196,13 @@ class Session:
 
     def _answer_to(self, decision: int) -> Row | None:
         seq = self._answers.get(decision) or self.tx.answer_to(decision)
-        return None if seq is None else self._row(seq)
+        row = None if seq is None else self._row(seq)
+        if row is not None and (row.ref != decision or row.kind not in ANSWERS):
+            raise DamagedStoreError(
+                f"row {row.seq} is noted as the answer to decision {decision}, and is none: "
+                "restore a backup"
+            )
+        return row
 
     # Bandits.
 
@@ -196,7 +215,13 @@ class Session:
     def _loaded(self, number: int) -> Bandit:
         if number not in self.desk.bandits:
             self.flush()
-        return self.desk.bandits.get(self.look_up, number)
+        bandit = self.desk.bandits.get(self.look_up, number)
+        window = bandit.config.window
+        if window is not None and window not in self.desk.windows:
+            raise DamagedStoreError(
+                f"nobody watches the window of {bandit.config.name!r}: restore a backup"
+            )
+        return bandit
 
     def create(self, given: NewBandit) -> BanditShown:
         """Create a bandit."""
@@ -223,11 +248,14 @@ class Session:
         )
         bandit = _granted(lambda: Bandit(config, given.arms))
         number = self.tx.number("bandits") + 1
+        if self.tx.bandit(number) is not None:
+            raise DamagedStoreError(f"bandit {number} is there before it is made: restore a backup")
         self.tx.set_number("bandits", number)
         note = msgspec.json.encode((config, given.arms))
         seq = self._write(Kind.CREATED, number, note=note)
         self.tx.put_bandit(BanditRow(number, given.name, seq))
         self.tx.put_labels(number, 0, given.arms)
+        self.flush()  # another bandit may be saved in place of this one, with all its rows
         self.desk.bandits.put(self.look_up, number, bandit)
         self._watch(config.window, seq)
         return self._describe(number, bandit, self.now)
@@ -407,11 +435,22 @@ class Session:
         found = [self.tx.decision_with_key(bandit, key) for key in keys]
         made = []
         for key, seq in zip(keys, found, strict=True):
-            row = None if seq is None else self._row(seq)
-            if row is not None and row.ref is not None:
+            if seq is not None:
+                row = self._noted(bandit, seq)
+                assert row.ref is not None
                 label = self._label(bandit, row.ref)
                 made.append(DecisionMade(self.desk.ids.name(row.seq), label, key, row.value))
         return made
+
+    def _noted(self, bandit: int, seq: int) -> Row:
+        """Return the decision that is noted for a caller's key."""
+        row = self._row(seq)
+        if row is None or row.kind != Kind.DECIDED or row.bandit != bandit:
+            raise DamagedStoreError(
+                f"row {seq} is noted for a caller's key, and is no decision of bandit {bandit}: "
+                "restore a backup"
+            )
+        return row
 
     def _label(self, bandit: int, arm: int) -> str:
         return self.tx.labels(bandit, [arm])[arm]
@@ -447,10 +486,9 @@ class Session:
     def _keyed(self, name: str, key: str, only: str | None) -> Row:
         bandit = self.tx.bandit_named(name) if only is None or name == only else None
         seq = None if bandit is None else self.tx.decision_with_key(bandit.id, key)
-        row = None if seq is None else self._row(seq)
-        if row is None:
+        if bandit is None or seq is None:
             raise Problem(404, f"no decision of {name!r} has the key {key!r}")
-        return row
+        return self._noted(bandit.id, seq)
 
     def decision(self, id: str, only: str | None = None) -> DecisionShown:
         """Return a decision and what became of it."""

@@ -2,7 +2,7 @@
 
 contract.py   what a store is, in prose and as two base classes
 rows.py       the rows of the log and of the tables beside it
-sqlite.py     one file on disk
+sqlite.py     one file on disk; schema.py has its tables, transaction.py its statements
 memory.py     nothing on disk: for tests, and for trying things out
 """
 
