@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from handful.errors import StoreUnavailableError
+from handful.errors import DamagedStoreError, StoreInUseError, StoreUnavailableError
 from handful.storage.contract import Storage, Transaction
 from handful.storage.rows import Answer, BanditRow, Due, KeyRow, Kind, Point, Row, Snapshot
 
@@ -18,6 +18,7 @@ class MemoryStorage(Storage):
 
     def __init__(self) -> None:
         self._identity = os.urandom(16)
+        self._in_transaction = False
         self._log: list[Row] = []
         self._answers: dict[int, int] = {}
         self._subsets: dict[int, bytes] = {}
@@ -32,6 +33,8 @@ class MemoryStorage(Storage):
 
     def begin(self) -> Transaction:
         """Begin a transaction."""
+        if self._in_transaction:
+            raise StoreInUseError("a transaction is open already: end it before the next one")
         return _MemoryTransaction(self)
 
     def identity(self) -> bytes:
@@ -60,13 +63,16 @@ class _MemoryTransaction(Transaction):
     def __init__(self, storage: MemoryStorage) -> None:
         self._storage = storage
         self._undo: list[Callable[[], Any]] = []
+        storage._in_transaction = True
 
     def commit(self) -> None:
         self._undo.clear()
+        self._storage._in_transaction = False
 
     def rollback(self) -> None:
         while self._undo:
             self._undo.pop()()
+        self._storage._in_transaction = False
 
     @property
     def has_written(self) -> bool:
@@ -102,7 +108,7 @@ class _MemoryTransaction(Transaction):
         return log[seq - 1] if 1 <= seq <= len(log) else None
 
     def rows(self, after: int = 0, upto: int | None = None) -> Iterator[Row]:
-        yield from self._storage._log[after:upto]
+        yield from self._storage._log[after : self.last()[0] if upto is None else upto]
 
     def answer_to(self, decision: int) -> int | None:
         return self._storage._answers.get(decision)
@@ -174,7 +180,10 @@ class _MemoryTransaction(Transaction):
         labels = self._storage._labels
         if numbers is None:
             return {number: label for (of, number), label in labels.items() if of == bandit}
-        return {number: labels[bandit, number] for number in numbers}
+        try:
+            return {number: labels[bandit, number] for number in numbers}
+        except KeyError as error:
+            raise DamagedStoreError(f"the label of arm {error.args[0]} is missing") from None
 
     def labels_from(self, bandit: int, first: int) -> list[str]:
         every = self.labels(bandit)

@@ -59,13 +59,24 @@ class Row(NamedTuple):
     note: bytes | None = None
 
     def check(self) -> int:
-        """Return the checksum that is stored with the row."""
-        return crc32(self.note or b"", crc32(b"%r" % (self[:8],)))
+        """Return the checksum that is stored with the row.
+
+        A store need not tell 1 from 1.0, nor 0.0 from -0.0.
+        """
+        seq, at, bandit, kind, ref, mark, value, subset, note = self
+        if value is not None:
+            value += 0.0
+        form = b"%d,%d,%d,%d,%r,%r,%r,%r"
+        return crc32(note or b"", crc32(form % (seq, at, bandit, kind, ref, mark, value, subset)))
 
 
 def checked(row: Row, check: int) -> Row:
     """Return the row, or raise an error if it is not what was written."""
-    if row.check() != check:
+    try:
+        sound = row.check() == check
+    except TypeError:
+        sound = False
+    if not sound:
         raise DamagedStoreError(
             f"row {row.seq} of the log is damaged: its checksum does not match. Restore a backup, "
             "and see what is left with: handful doctor --store FILE"
