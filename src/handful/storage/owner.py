@@ -9,6 +9,8 @@ from pathlib import Path
 
 from handful.errors import StoreInUseError, StoreUnavailableError
 
+MADE = b"the store beside this file was made\n"
+
 
 class Owner:
     """The ownership of a file. The system releases it, however the process ends."""
@@ -29,6 +31,19 @@ class Owner:
                 f"the store {str(path)!r} is in use by another process: stop it first, or copy the "
                 "store with: handful backup"
             ) from None
+
+    @property
+    def has_made(self) -> bool:
+        """Whether the file was made a store before, by any process."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        return os.read(self._file, len(MADE)) == MADE
+
+    def note_made(self) -> None:
+        """Note that the file is a store, so that an empty file is noticed if it is found later."""
+        if not self.has_made:
+            with suppress(OSError):  # on a full disk there is another time
+                os.lseek(self._file, 0, os.SEEK_SET)
+                os.write(self._file, MADE)
 
     def release(self) -> None:
         """Let another process own the file."""

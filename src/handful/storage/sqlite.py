@@ -52,6 +52,7 @@ class SQLiteStorage(Storage):
 
     @guarded
     def _open(self, durable: bool) -> None:
+        new = not self.path.exists()
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self.connection = connection
         try:
@@ -68,9 +69,12 @@ class SQLiteStorage(Storage):
             connection.execute("PRAGMA cell_size_check=ON")
             connection.execute("PRAGMA trusted_schema=OFF")
             if not tables:
+                if self._owner.has_made and not new:
+                    raise damaged(f"{str(self.path)!r} is empty, and was not before")
                 self._make_tables()
             self._migrate()
             self._check()
+            self._owner.note_made()
         except BaseException:
             connection.close()
             raise
