@@ -84,6 +84,7 @@ test-long: $(VENV)/.dev ## the full-size statistical checks (minutes)
 # the command line, whose help is laid out differently by older versions of click.
 test-lowest: $(LOWEST)/.done ## a selection of tests with the lowest versions declared (minutes)
 	$(LOWEST)/bin/python -m pytest -q -k 'not both_engines and not reference_page' \
+	  tests/client/test_clients.py tests/client/test_exchange.py \
 	  tests/core tests/instances tests/plots tests/cli/test_show.py tests/cli/test_cli.py \
 	  tests/cli/test_plot.py tests/simulation/test_result.py tests/simulation/test_kernels.py \
 	  tests/studies/test_store.py tests/studies/leaderboard/test_page.py

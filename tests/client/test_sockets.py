@@ -85,7 +85,7 @@ def test_an_answer_that_trickles_in_is_timed_out(asynchronous: bool) -> None:
         connection, _ = listener.accept()
         with connection:
             connection.recv(65536)
-            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 200\r\n\r\n")
             try:
                 while not done.wait(0.01):
                     connection.sendall(b" ")

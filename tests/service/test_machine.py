@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from handful.core.tickets import Receipt
 from handful.core.rng import generator_from
+from handful.core.tickets import Receipt
 from handful.service import bandits, desk
 from handful.service.bandit import Bandit
 from handful.service.bandits import Bandits
