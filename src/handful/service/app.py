@@ -313,6 +313,7 @@ async def _respond(request: Request, status: int, body: bytes, headers: Headers)
 def _handler(operation: Operation) -> Handler:
     """Return what answers requests for an operation."""
     decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
+    reads = operation.method == "GET"
 
     async def handle(request: Request) -> tuple[int, bytes, Headers]:
         app = request.app
@@ -338,11 +339,12 @@ def _handler(operation: Operation) -> Handler:
                 secret=operation.gives_secret,
             )
 
-        answered, body_out, again = await app.writer.run(work)
+        answered, body_out, again = await app.writer.run(work, reads=reads)
         if not again:
             _count(app.metrics, operation, body_out)
         if operation.path.startswith("/v1/keys") and operation.method != "GET":
-            app.keys.load(await app.writer.run(lambda session: session.tx.caller_keys()))
+            keys = await app.writer.run(lambda session: session.tx.caller_keys(), reads=True)
+            app.keys.load(keys)
         kind = JSON if answered < 400 else PROBLEM
         replayed = ((b"idempotency-replayed", b"true"),) if again else ()
         return answered, body_out, (kind, *replayed)

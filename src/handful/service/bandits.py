@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from itertools import islice
 
 import msgspec
 
@@ -68,6 +69,8 @@ class Bandits:
         """Bandits that have rows after their snapshot, and the first of these."""
         self._tails: dict[int, list[Row]] | None = None
         """The rows after the checkpoint of bandits that are not in memory; None: not read yet."""
+        self._damaged: dict[int, str] = {}
+        """Why bandits cannot be loaded, so that nobody tries in vain again."""
 
     def __len__(self) -> int:
         return len(self._live)
@@ -87,7 +90,15 @@ class Bandits:
         if found is not None:
             self._live.move_to_end(number)
             return found
-        bandit = load(look_up, number, self._known_tails(look_up.tx).pop(number, []))
+        if number in self._damaged:
+            raise DamagedStoreError(self._damaged[number])
+        tails = self._known_tails(look_up.tx)
+        try:
+            bandit = load(look_up, number, tails.get(number, []))
+        except DamagedStoreError as error:
+            self._damaged[number] = str(error)
+            raise
+        tails.pop(number, None)
         self.put(look_up, number, bandit)
         return bandit
 
@@ -122,13 +133,11 @@ class Bandits:
             return
         last = look_up.tx.last()[0]
         saved = 0
-        while self._unsaved and saved < AT_ONCE:
-            number, first = next(iter(self._unsaved.items()))
-            if last - first < MOST_ROWS:
+        for number, first in list(islice(self._unsaved.items(), AT_ONCE + len(self._damaged))):
+            if last - first < MOST_ROWS or saved == AT_ONCE:
                 break
             self._known_tails(look_up.tx)
-            self._save(look_up, number)
-            saved += 1
+            saved += self._save(look_up, number)
         if saved:
             self._set_checkpoint(look_up.tx)
 
@@ -139,10 +148,15 @@ class Bandits:
             self._save(look_up, number)
         self._set_checkpoint(look_up.tx)
 
-    def _save(self, look_up: StoreLookUp, number: int) -> None:
-        bandit = self.get(look_up, number)
+    def _save(self, look_up: StoreLookUp, number: int) -> bool:
+        """Save a bandit, unless it cannot be loaded; return whether it was saved."""
+        try:
+            bandit = self.get(look_up, number)
+        except DamagedStoreError:
+            return False
         look_up.tx.put_snapshot(Snapshot(number, look_up.tx.last()[0], bandit.to_bytes()))
         self._unsaved.pop(number, None)
+        return True
 
     def _set_checkpoint(self, tx: Transaction) -> None:
         # The first to change is the first in the list, but after a crash tails come in any order.

@@ -213,7 +213,11 @@ class Session:
     def _loaded(self, number: int) -> Bandit:
         if number not in self.desk.bandits:
             self.flush()
-        bandit = self.desk.bandits.get(self.look_up, number)
+        try:
+            bandit = self.desk.bandits.get(self.look_up, number)
+        except DamagedStoreError as error:
+            # Nothing has changed: the other requests of the transaction, and bandits, go on.
+            raise Problem(503, f"this bandit cannot be loaded: {error}") from error
         window = bandit.config.window
         if window is not None and window not in self.desk.windows:
             raise DamagedStoreError(
@@ -617,7 +621,10 @@ class Session:
                 owner = self.tx.bandit(number)
                 if owner is None or owner.deleted:
                     continue
-                bandit = self._loaded(number)
+                try:
+                    bandit = self._loaded(number)
+                except Problem:
+                    continue  # it is damaged; the windows of others end all the same
                 closed = bandit.counted.closed
                 if bandit.config.window == window and decisions[-1].decision > closed:
                     bandit.close(upto, decisions)

@@ -128,7 +128,7 @@ class Live:
             if not self._desk.changed:
                 continue
             with suppress(Problem):
-                for name, event in await self._writer.run(_described):
+                for name, event in await self._writer.run(_described, reads=True):
                     for events in self._open:
                         events.put(name, event)
 

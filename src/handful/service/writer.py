@@ -18,9 +18,9 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from handful.errors import DamagedStoreError, StoreError
+from handful.errors import DamagedStoreError, StoreError, StoreUnavailableError
 from handful.service.desk import Desk, Session
 from handful.service.problems import Problem
 
@@ -31,8 +31,20 @@ SWEEP_EVERY = 0.5
 
 T = TypeVar("T")
 Work = Callable[[Session], Any]
-Waiting = tuple[Work, "asyncio.Future[Any]"]
 log = logging.getLogger("handful.service")
+
+
+class Asked(NamedTuple):
+    """A request that waits."""
+
+    work: Work
+    future: asyncio.Future[Any]
+    reads: bool
+    """Whether it only reads."""
+
+
+Done = list[tuple[Asked, Any]]
+"""Requests and what became of them."""
 
 
 class Writer:
@@ -41,13 +53,13 @@ class Writer:
     def __init__(self, desk: Desk, most_waiting: int = 10_000) -> None:
         self._desk = desk
         self._most_waiting = most_waiting
-        self._queue: deque[Waiting] = deque()
+        self._queue: deque[Asked] = deque()
         self._wake = asyncio.Event()
         self._stopping = False
         self._disk = ThreadPoolExecutor(1, "handful-disk")
         self._task: asyncio.Task[None] | None = None
         self.failing: str | None = None
-        """Why the last batch could not be written; None if it was."""
+        """Why the store could not be used; None if it could, or can again."""
         self.batches = 0
 
     def start(self) -> None:
@@ -59,14 +71,17 @@ class Writer:
         """How many requests are queued."""
         return len(self._queue)
 
-    async def run(self, work: Callable[[Session], T]) -> T:
-        """Run a request; return what it returns when that is on disk."""
+    async def run(self, work: Callable[[Session], T], *, reads: bool = False) -> T:
+        """Run a request; return what it returns when that is on disk.
+
+        One that only `reads` is answered on a full disk, too.
+        """
         if self._stopping:
             raise Problem(503, "the service is stopping: try again soon", retry_after=1)
         if len(self._queue) >= self._most_waiting:
             raise Problem(503, "too many requests are waiting: try again soon", retry_after=1)
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.append((work, future))
+        self._queue.append(Asked(work, future, reads))
         self._wake.set()
         return await future
 
@@ -96,42 +111,70 @@ class Writer:
         except StoreError as error:
             log.error("the store was not closed properly", extra={"reason": str(error)})
 
-    async def _run_batch(self, taken: list[Waiting]) -> None:
-        done = await self._attempt(taken)
-        if done is None:
-            # One request failed in a way that nobody foresaw: alone, it fails alone.
-            done = []
-            for each in taken:
-                alone = await self._attempt([each])
-                unforeseen = Problem(500, "this request failed; the log of the service says why")
-                done += [unforeseen] if alone is None else alone
-        for (_, future), result in zip(taken, done, strict=True):
-            if future.done():
+    async def _run_batch(self, taken: list[Asked]) -> None:
+        done: Done = []
+        if self.failing is not None and not all(each.reads for each in taken):
+            refusal = await self._probe()
+            if refusal is not None:
+                done = [(each, refusal) for each in taken if not each.reads]
+                taken = [each for each in taken if each.reads]
+        done += await self._handle(taken)
+        for each, result in done:
+            if each.future.done():
                 continue  # the caller has gone away
             if isinstance(result, Problem):
-                future.set_exception(result)
+                each.future.set_exception(result)
             else:
-                future.set_result(result)
+                each.future.set_result(result)
 
-    async def _attempt(self, taken: list[Waiting]) -> list[Any] | None:
-        """Run requests in one transaction; return None if one raised what it should not."""
-        results: list[Any] = []
+    async def _handle(self, taken: list[Asked]) -> Done:
+        """Run requests in one transaction; if it fails, in smaller ones."""
+        try:
+            return await self._attempt(taken) if taken else []
+        except StoreUnavailableError as error:
+            # Nothing can be written, but what only reads goes on.
+            refusal = self._refusal(error)
+            reading = [each for each in taken if each.reads]
+            if len(reading) == len(taken):
+                return [(each, refusal) for each in taken]
+            writing: Done = [(each, refusal) for each in taken if not each.reads]
+            return writing + await self._handle(reading)
+        except Exception as error:
+            # One request failed in a way that nobody foresaw: alone, it fails alone.
+            if len(taken) > 1:
+                return [one for each in taken for one in await self._handle([each])]
+            if isinstance(error, StoreError):
+                return [(taken[0], self._refusal(error))]
+            log.exception("a request failed")
+            unforeseen = Problem(500, "this request failed; the log of the service says why")
+            return [(taken[0], unforeseen)]
+
+    async def _attempt(self, taken: list[Asked]) -> Done:
+        """Run requests in one transaction."""
+        done: Done = []
 
         def handle(session: Session) -> None:
-            for work, _ in taken:
+            for each in taken:
                 try:
-                    results.append(work(session))
+                    done.append((each, each.work(session)))
                 except Problem as problem:
-                    results.append(problem)
+                    done.append((each, problem))
 
+        await self._commit(handle)
+        return done
+
+    async def _probe(self) -> Problem | None:
+        """Write something small, to see whether the store can be written to again.
+
+        It costs less than a batch that fails, after which bandits are loaded again.
+        """
         try:
-            await self._commit(handle)
+            with self._desk.storage.begin() as tx:
+                tx.set_number("probe", tx.number("probe") + 1)
         except StoreError as error:
-            return [self._unavailable(error) for _ in taken]
-        except Exception:
-            log.exception("a request failed")
-            return None
-        return results
+            return self._refusal(error)
+        self.failing = None
+        return None
 
     async def _commit(self, handle: Work) -> None:
         """Call a function of a session, and put what it did on disk."""
@@ -149,7 +192,6 @@ class Writer:
             raise
         self._desk.done(session)
         self.batches += 1
-        self.failing = None
 
     async def _sweep(self) -> bool:
         """End the windows that have passed; return whether there may be more to do at once."""
@@ -160,15 +202,15 @@ class Writer:
             more = session.sweep()
 
         try:
-            if self._desk.windows:
+            if self._desk.windows and (self.failing is None or await self._probe() is None):
                 await self._commit(handle)
         except StoreError as error:
-            self._unavailable(error)
+            self._refusal(error)
         except Exception:
             log.exception("windows could not be ended")
         return more
 
-    def _unavailable(self, error: StoreError) -> Problem:
+    def _refusal(self, error: StoreError) -> Problem:
         if self.failing is None:
             log.error("the store cannot be used", extra={"reason": str(error)})
         self.failing = str(error)

@@ -53,5 +53,7 @@ def guarded(method: Callable[P, R]) -> Callable[P, R]:
             raise  # of the caller's making, such as a store that was closed
         except sqlite3.Error as error:
             raise translated(error) from error
+        except UnicodeDecodeError as error:  # of a message of SQLite's that quotes the file
+            raise damaged("it has text that is none") from error
 
     return call

@@ -86,7 +86,7 @@ class SQLiteTransaction(Transaction):
 
     @property
     def has_written(self) -> bool:
-        return self._storage.connection.total_changes != self._changes
+        return self._storage.connection.total_changes > self._changes
 
     def rollback(self) -> None:
         self._storage.tail = self._storage.head = None
