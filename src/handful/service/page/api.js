@@ -64,7 +64,7 @@ export async function request(method, path, { body, signal, accept = "applicatio
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, { detail: "The server cannot be reached. Try again when it is running." });
+    throw new Problem(0, { detail: "The server cannot be reached." });
   }
   const off = Date.parse(response.headers.get("Date")) - Date.now();
   ahead = Math.abs(off) > 2_000 ? off : 0; // the header has whole seconds

@@ -5,7 +5,8 @@ import { niceStep, scale } from "./axes.js";
 import { copyOf, h, s, setAttribute, setText, shownLabel } from "./dom.js";
 import { count, mean, tick } from "./format.js";
 
-const MOST_ROWS = 64;
+const FEW = 24; // rows that are shown at first where there are more
+const MANY = 500; // and at most
 const HEIGHT = 22;
 const PAD = 6;
 
@@ -14,6 +15,11 @@ export function armsTable(onWithdraw) {
   const element = h("div", {}, content);
   const rows = [];
   let shown = null;
+  let most = FEW;
+  place.all.addEventListener("click", () => {
+    most = most === FEW ? MANY : FEW;
+    draw();
+  });
   const watcher = new ResizeObserver(() => shown && draw());
   watcher.observe(place.scale.parentElement);
   return {
@@ -26,31 +32,29 @@ export function armsTable(onWithdraw) {
   };
 
   function draw() {
-    const { arms, hidden } = chosen(shown);
-    const free = freeSlots(shown, arms.length);
+    const all = shown.arms_in_memory;
+    const sorted = all.length > most;
+    const arms = sorted ? mostPulled(all, most) : all;
+    const free = Math.max(all.length ? 0 : 1, Math.min(shown.memory ?? 0, shown.arms, most) - arms.length);
     while (rows.length < arms.length + free) rows.push(newRow(place.rows, onWithdraw));
     while (rows.length > arms.length + free) rows.pop().element.remove();
     const range = rangeOf(arms, shown.best_guess, shown.rescale);
     const width = Math.max(60, rows.length ? rows[0].drawing.clientWidth : 0);
     const x = scale(range.from, range.to, PAD, width - PAD);
-    rows.forEach((row, index) => fill(row, arms[index] ?? null, x, range, shown.best_guess));
+    rows.forEach((row, index) => {
+      const changed = fill(row, arms[index] ?? null, x, range, shown.best_guess);
+      if (changed && !sorted) flash(row.element);
+    });
     drawScale(place.scale, x, range, width);
-    place.note.hidden = hidden === 0;
-    setText(place.note, `${count(hidden)} more arms are in memory. These are the ${MOST_ROWS} with the most pulls.`);
+    place.note.hidden = all.length <= FEW;
+    setText(place["note-text"], sorted ? `The ${count(most)} with the most pulls, of ${count(all.length)} in memory.` : `All ${count(all.length)} in memory.`);
+    setText(place.all, most === FEW ? "Show more" : "Show fewer");
   }
 }
 
-/** All arms in memory, or those with the most pulls where there are too many to read. */
-function chosen({ arms_in_memory: all }) {
-  if (all.length <= MOST_ROWS) return { arms: all, hidden: 0 };
-  const arms = [...all].sort((a, b) => b.pulls - a.pulls).slice(0, MOST_ROWS);
-  return { arms, hidden: all.length - MOST_ROWS };
-}
-
-/** How many empty rows follow: the table has its full height from the start. */
-function freeSlots(bandit, used) {
-  const slots = Math.min(bandit.memory ?? 0, bandit.arms, MOST_ROWS);
-  return Math.max(used === 0 ? 1 : 0, slots - used);
+/** Where there are too many arms to read: those with the most pulls. */
+function mostPulled(arms, most) {
+  return [...arms].sort((a, b) => b.pulls - a.pulls).slice(0, most);
 }
 
 function newRow(body, onWithdraw) {
@@ -80,6 +84,7 @@ function newRow(body, onWithdraw) {
   return row;
 }
 
+/** Show an arm, or a free slot, in a row; true if it was another one before. */
 function fill(row, arm, x, range, best) {
   row.arm = arm ? arm.arm : null;
   const label = arm ? shownLabel(arm.arm) : "free slot";
@@ -95,7 +100,7 @@ function fill(row, arm, x, range, best) {
   setAttribute(row.button, "aria-label", arm ? `Withdraw ${label}` : "Withdraw");
   row.button.hidden = !arm;
   row.drawing.replaceChildren(...(arm && arm.pulls > 0 ? whiskers(arm, x, range, best) : []));
-  if (changed) flash(row.element);
+  return changed;
 }
 
 /** Mark a row whose arm has just come up; the style sheet fades it, unless motion is unwanted. */

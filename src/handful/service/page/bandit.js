@@ -1,7 +1,7 @@
 // The view of one bandit: tiles, arms in memory, charts, totals, snippets.
 
 import { armsTable } from "./arms-table.js";
-import { openAdd, openDelete, openWithdraw } from "./dialogs.js";
+import { openAdd, openChange, openDelete, openWithdraw } from "./dialogs.js";
 import { copyOf, fillPairs, setAttribute, setText, shownLabel } from "./dom.js";
 import { bytes, count, counted, duration, full, mean, NONE, share } from "./format.js";
 import { History } from "./history.js";
@@ -25,6 +25,7 @@ export function banditView(name, { onChange, onDeleted }) {
   place.snippets.append(snippetTabs(name));
   place.add.addEventListener("click", () => openAdd({ name, done: onChange }));
   place.withdraw.addEventListener("click", () => openWithdraw({ name, done: onChange }));
+  place.change.addEventListener("click", () => shown && openChange({ name, bandit: shown, done: onChange }));
   place.delete.addEventListener("click", () => openDelete({ name, done: onDeleted }));
 
   return {

@@ -1,4 +1,4 @@
-// The dialogs: the key, adding and withdrawing arms, deleting. They are native modal dialogs, so
+// The dialogs: the key, adding and withdrawing arms, changing settings, deleting. They are native modal dialogs, so
 // Escape closes them and the focus goes back to where it was.
 
 import { banditPath, call, key, setKey } from "./api.js";
@@ -57,6 +57,23 @@ const withdraw = dialog("dialog-withdraw", {
   },
 });
 
+const changeFields = document.querySelector("#dialog-change form").elements;
+const change = dialog("dialog-change", {
+  prepare({ bandit }) {
+    for (const name of ["window", "default", "explore"]) changeFields[name].value = bandit[name] ?? "";
+  },
+  async send({ name, bandit }) {
+    const body = {};
+    for (const field of ["window", "default", "explore"]) {
+      const value = changeFields[field].value === "" ? null : changeFields[field].valueAsNumber;
+      if (value !== (bandit[field] ?? null)) body[field] = value;
+    }
+    if (Object.keys(body).length === 0) return;
+    await call("PATCH", banditPath(name), body);
+    announce("The settings were changed.");
+  },
+});
+
 const deleteField = document.getElementById("delete-name");
 const remove = dialog("dialog-delete", {
   prepare({ name }) {
@@ -89,5 +106,6 @@ ask.place.forget.addEventListener("click", () => {
 
 export const openAdd = add.open;
 export const openWithdraw = withdraw.open;
+export const openChange = change.open;
 export const openDelete = remove.open;
 export const openKey = ask.open;

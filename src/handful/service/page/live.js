@@ -57,13 +57,16 @@ export function follow(path, { onEvent, onState, refresh }) {
   async function pause(failures) {
     const wait = Math.min(LONGEST, 500 * 2 ** Math.min(failures, 10)) * (0.75 + Math.random() / 2);
     const end = performance.now() + wait;
+    let down = false;
     while (!closing.signal.aborted && performance.now() < end) {
       if (failures >= PATIENCE) {
         try {
           await refresh();
+          if (down) return; // the server is back
           onState("polling");
         } catch (error) {
           if (error.status === 401) return;
+          down = true;
           onState("reconnecting");
         }
       }

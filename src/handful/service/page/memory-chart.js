@@ -11,7 +11,7 @@ const TOP = 4;
 const BOTTOM = 24;
 const MOST_LANES = 16;
 const MOST_ROWS = 200;
-const LETTER = 6.4; // the width of a letter of a bar's label, about
+const LETTER = 6.7; // the width of a letter of a bar's label, about
 
 export function memoryChart(history) {
   let slots = 1;
@@ -124,19 +124,30 @@ function cut(label, letters) {
   return letters >= 5 ? `${label.slice(0, letters - 1)}…` : "";
 }
 
-/** The stays in lanes; where there are too many lanes, one for each of the arms that stayed longest. */
+/**
+ * The stays in lanes. Where there are too many lanes, one for each of the arms that were recommended
+ * or else in memory for longest.
+ */
 function laidOut(points, slots) {
   const found = stays(points);
   if (Math.max(found.lanes, slots) <= MOST_LANES) return found;
   const end = points.length ? points[points.length - 1].at : 0;
-  const long = new Map();
-  for (const { arm, from, to } of found.stays) long.set(arm, (long.get(arm) ?? 0) + (to ?? end) - from);
-  const kept = [...long].sort((a, b) => b[1] - a[1]).slice(0, MOST_LANES).map(([arm]) => arm);
+  const stayed = timeOf(found.stays, end);
+  const reigned = timeOf(reigns(points), end);
+  const kept = [...stayed.keys()]
+    .sort((a, b) => (reigned.get(b) ?? 0) - (reigned.get(a) ?? 0) || stayed.get(b) - stayed.get(a))
+    .slice(0, MOST_LANES);
   const lane = new Map(kept.map((arm, index) => [arm, index]));
   return {
     stays: found.stays.filter(({ arm }) => lane.has(arm)).map((stay) => ({ ...stay, lane: lane.get(stay.arm) })),
     lanes: kept.length,
   };
+}
+
+function timeOf(spans, end) {
+  const time = new Map();
+  for (const { arm, from, to } of spans) time.set(arm, (time.get(arm) ?? 0) + (to ?? end) - from);
+  return time;
 }
 
 function inWords(points, found) {

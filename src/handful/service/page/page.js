@@ -146,7 +146,7 @@ function showBandit(name) {
     refresh: () =>
       refresh().catch((error) => {
         if (error.status === 404) return gone();
-        failed(error, view.notice);
+        failed(error, view);
         throw error;
       }),
     onEvent(type, data) {
@@ -175,9 +175,9 @@ function allBandits() {
 }
 
 /** Say what went wrong where the view has no better place for it. */
-function failed(error, notice) {
+function failed(error, view) {
   if (error.status === 401) return; // the key is asked for
-  if (notice) notice(error.message);
+  if (view) view.notice(`${error.message} The page keeps trying; the numbers are the last that it was given.`);
   else if (main.querySelector("h1") === null) showMessage("Nothing to show yet", error.message);
 }
 
