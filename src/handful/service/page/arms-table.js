@@ -21,7 +21,7 @@ export function armsTable(onWithdraw) {
     draw();
   });
   const watcher = new ResizeObserver(() => shown && draw());
-  watcher.observe(place.scale.parentElement);
+  watcher.observe(element);
   return {
     element,
     close: () => watcher.disconnect(),
@@ -35,7 +35,7 @@ export function armsTable(onWithdraw) {
     const all = shown.arms_in_memory;
     const sorted = all.length > most;
     const arms = sorted ? mostPulled(all, most) : all;
-    const free = Math.max(all.length ? 0 : 1, Math.min(shown.memory ?? 0, shown.arms, most) - arms.length);
+    const free = Math.max(all.length ? 0 : 1, Math.min(shown.memory, shown.arms, most) - arms.length);
     while (rows.length < arms.length + free) rows.push(newRow(place.rows, onWithdraw));
     while (rows.length > arms.length + free) rows.pop().element.remove();
     const range = rangeOf(arms, shown.best_guess, shown.rescale);

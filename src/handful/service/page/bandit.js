@@ -52,9 +52,9 @@ export function banditView(name, { onChange, onDeleted }) {
   };
 
   function draw(bandit) {
-    const memory = bandit.memory == null ? "every arm in memory" : `memory ${count(bandit.memory)}`;
-    setText(place.summary, `${bandit.title ?? bandit.policy}, ${memory}, ${counted(bandit.arms, "arm")}`);
-    setText(place.place, bandit.place ?? "");
+    const size = bandit.open ? `${counted(bandit.arms, "arm")} posted, open end` : counted(bandit.arms, "arm");
+    setText(place.summary, `${bandit.title}, memory ${count(bandit.memory)}, ${size}`);
+    setText(place.place, bandit.place);
     drawTiles(bandit);
     arms.update(bandit);
     rate.update(bandit);
@@ -75,18 +75,20 @@ export function banditView(name, { onChange, onDeleted }) {
     setText(place["decisions-note"], counted(bandit.rewards, "reward"));
     setText(place.waiting, count(bandit.waiting));
     setText(place["waiting-note"], bandit.decisions ? `${share(bandit.waiting, bandit.decisions)} of decisions` : NONE);
-    setText(place.tried, count(bandit.arms_tried));
-    setText(place["tried-note"], bandit.arms_tried == null ? "not counted" : `of ${count(bandit.arms)}`);
+    // In later passes over the arms each is tried again, and counted again.
+    const again = bandit.arms_tried > bandit.arms;
+    setText(place.tried, bandit.arms_tried == null ? NONE : count(again ? bandit.arms : bandit.arms_tried));
+    setText(place["tried-note"], bandit.arms_tried == null ? "not counted" : again ? `all, in ${count(bandit.arms_tried)} trials` : `of ${count(bandit.arms)}`);
   }
 }
 
 function totals(bandit) {
   return [
     ["Decisions", count(bandit.decisions)],
-    ["Rewards credited", count(bandit.rewards)],
+    ["Rewards", count(bandit.rewards)],
     ["Awaiting a reward", count(bandit.waiting)],
     ["Forgotten", count(bandit.forgotten), "Rewards of arms that had left memory"],
-    ["Lost", count(bandit.lost), "Decisions whose reward will never come"],
+    ["Dropped", count(bandit.dropped), "Decisions whose reward will never come"],
   ];
 }
 
@@ -102,16 +104,16 @@ function delays({ delay, expired, late }) {
 }
 
 function settings(bandit) {
-  const given = Object.entries(bandit.settings ?? {}).map(([name, value]) => [name, String(value)]);
+  const given = Object.entries(bandit.settings).map(([name, value]) => [name, String(value)]);
   return [
     ["Policy", bandit.policy],
     ...given,
     ["Window", bandit.window == null ? "none" : duration(bandit.window)],
     ["Default reward", bandit.default == null ? "none" : String(bandit.default)],
-    ["Explore", String(bandit.explore ?? 0)],
+    ["Explore", String(bandit.explore)],
     ...(bandit.rescale ? [["Rewards from, to", bandit.rescale.join(", ")]] : []),
-    ["Seed", bandit.seed == null ? NONE : String(bandit.seed)],
+    ["Seed", String(bandit.seed)],
     ["State", bytes(bandit.state_bytes)],
-    ["Created", bandit.created_at ? full(Date.parse(bandit.created_at)) : NONE],
+    ["Created", full(Date.parse(bandit.created_at))],
   ];
 }

@@ -27,6 +27,7 @@ export function createForm(onCreated) {
       policy: field.policy.value,
       arms: labelsIn(field.arms.value),
     };
+    if (field.open.checked) body.open = true;
     if (!field.memory.disabled) body.memory = field.memory.valueAsNumber;
     for (const name of ["window", "default", "explore"]) {
       if (field[name].value !== "") body[name] = field[name].valueAsNumber;

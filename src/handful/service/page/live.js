@@ -8,6 +8,7 @@ const SILENCE = 35_000; // the server sends a comment every 15 s
 const POLL = 3_000;
 const LONGEST = 30_000;
 const PATIENCE = 3;
+const UNSEEN = 30_000;
 
 /**
  * Follow a stream until closed.
@@ -17,13 +18,24 @@ const PATIENCE = 3;
 export function follow(path, { onEvent, onState, refresh }) {
   const closing = new AbortController();
   let wake = () => {};
+  let hang = () => {};
+  let unseen = 0;
   const now = () => wake();
+  // A browser opens six connections to a server, so tabs that nobody looks at hang up after a while.
+  const look = () => {
+    clearTimeout(unseen);
+    if (document.hidden) unseen = setTimeout(() => hang(), UNSEEN);
+    else wake();
+  };
   window.addEventListener("online", now);
+  document.addEventListener("visibilitychange", look);
   run();
   return {
     close() {
       closing.abort();
+      clearTimeout(unseen);
       window.removeEventListener("online", now);
+      document.removeEventListener("visibilitychange", look);
       wake();
     },
   };
@@ -48,6 +60,11 @@ export function follow(path, { onEvent, onState, refresh }) {
         failures += error.message === "silence" ? PATIENCE : 1;
       }
       if (closing.signal.aborted) return;
+      if (document.hidden) {
+        await sleep(2 ** 31 - 1);
+        failures = 0;
+        continue;
+      }
       onState(failures < PATIENCE ? "reconnecting" : "polling");
       await pause(failures);
     }
@@ -89,6 +106,7 @@ export function follow(path, { onEvent, onState, refresh }) {
     const attempt = new AbortController();
     const stop = () => attempt.abort();
     closing.signal.addEventListener("abort", stop);
+    hang = stop;
     let silent = false;
     let timer = 0;
     const listen = () => {
@@ -121,7 +139,11 @@ export function follow(path, { onEvent, onState, refresh }) {
 
 /** Call `refresh` every so often until closed, where a stream would say too much. */
 export function poll(every, { onState, refresh }) {
-  const once = () => refresh().then(() => onState("polling"), () => onState("reconnecting"));
+  const once = () =>
+    refresh().then(
+      () => onState("polling"),
+      (error) => onState(error.status === 401 ? "locked" : "reconnecting"),
+    );
   const timer = setInterval(once, every);
   once();
   return { close: () => clearInterval(timer) };

@@ -22,7 +22,7 @@ export function memoryChart(history) {
     element: chart.element,
     close: () => chart.close(),
     update(bandit) {
-      slots = Math.max(1, Math.min(bandit.memory ?? bandit.arms, bandit.arms || 1));
+      slots = Math.max(1, Math.min(bandit.memory, bandit.arms));
       chart.update();
     },
   };

@@ -101,8 +101,7 @@ function fill(row, bandit) {
   setText(row.policy, bandit.policy);
   setText(row.recommended, shownLabel(bandit.recommended));
   setAttribute(row.recommended.parentElement, "title", shownLabel(bandit.recommended));
-  setText(row.memory, bandit.memory == null ? "all arms" : count(bandit.memory));
-  for (const name of ["arms", "decisions", "rewards"]) setText(row[name], count(bandit[name]));
+  for (const name of ["memory", "arms", "decisions", "rewards"]) setText(row[name], count(bandit[name]));
 }
 
 /** The same list as links, with the chosen one marked. */

@@ -82,7 +82,11 @@ function showList() {
   };
   const options = {
     onState: showState,
-    refresh: () => refresh().catch(failed),
+    refresh: () =>
+      refresh().catch((error) => {
+        failed(error);
+        throw error;
+      }),
     onEvent(type, data) {
       if (type === "bandit") bandits.take(data);
       else if (type === "gone") bandits.drop(data.name);

@@ -45,7 +45,7 @@ export function rateChart(history) {
     const values = [...line.map(({ rate }) => rate), ...guesses.map(({ point }) => point.best_guess)];
     if (best != null) values.push(best);
     const axis = valueAxis(Math.min(...values), Math.max(...values));
-    const from = line[0].at;
+    const from = history.points[0].at; // the chart beside it begins there, too
     const to = line[line.length - 1].at;
     const x = scale(from, to, LEFT, width - RIGHT);
     const y = scale(axis.from, axis.to, HEIGHT - BOTTOM, TOP);
