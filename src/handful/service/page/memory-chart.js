@@ -111,7 +111,7 @@ export function memoryChart(history) {
 
 /** Few lanes share the height that there is; many need more. */
 function laneHeight(lanes) {
-  return Math.min(34, Math.max(20, Math.floor((HEIGHT - TOP - BOTTOM) / lanes)));
+  return Math.min(52, Math.max(20, Math.floor((HEIGHT - TOP - BOTTOM) / lanes)));
 }
 
 function heightOf(lanes) {
