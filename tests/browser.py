@@ -75,12 +75,13 @@ def sticking_out(page: Page) -> list[str]:
     found = page.evaluate(
         """() => {
           const width = document.documentElement.clientWidth;
-          const scrolls = e => {
+          const cuts = e => {
             const style = getComputedStyle(e);
-            return ['auto', 'scroll'].includes(style.overflowX) || style.textOverflow === 'ellipsis';
+            const scrolls = ['auto', 'scroll'].includes(style.overflowX);
+            return scrolls || style.textOverflow === 'ellipsis';
           };
           const inBox = e => {
-            for (let p = e.parentElement; p; p = p.parentElement) if (scrolls(p)) return true;
+            for (let p = e.parentElement; p; p = p.parentElement) if (cuts(p)) return true;
             return false;
           };
           const wide = Array.from(document.body.querySelectorAll('*'))
