@@ -45,9 +45,11 @@ export function armsTable(onWithdraw) {
       const changed = fill(row, arms[index] ?? null, x, range, shown.best_guess);
       if (changed && !sorted) flash(row.element);
     });
-    drawScale(place.scale, x, range, width);
+    drawScale(place.scale, range, width);
     place.note.hidden = all.length <= FEW;
-    setText(place["note-text"], sorted ? `The ${count(most)} with the most pulls, of ${count(all.length)} in memory.` : `All ${count(all.length)} in memory.`);
+    const total = count(all.length);
+    const note = sorted ? `The ${count(most)} with the most pulls, of ${total} in memory.` : `All ${total} in memory.`;
+    setText(place["note-text"], note);
     setText(place.all, most === FEW ? "Show more" : "Show fewer");
   }
 }
@@ -69,10 +71,11 @@ function newRow(body, onWithdraw) {
     drawing: s("svg", { class: "whiskers", height: HEIGHT, "aria-hidden": "true", focusable: "false" }),
     button: h("button", { type: "button", class: "small" }, "Withdraw"),
   };
+  const name = h("span", { class: "arm-line" }, h("span", { class: "label" }, row.label), row.mark);
   row.element = h(
     "tr",
     { role: "row" },
-    h("th", { role: "rowheader", scope: "row", class: "arm" }, h("span", { class: "arm-line" }, h("span", { class: "label" }, row.label), row.mark)),
+    h("th", { role: "rowheader", scope: "row", class: "arm" }, name),
     row.pulls,
     row.flight,
     row.mean,
@@ -91,8 +94,9 @@ function fill(row, arm, x, range, best) {
   const changed = row.label.textContent !== "" && row.label.textContent !== label;
   setText(row.label, label);
   setAttribute(row.label.parentElement, "title", arm ? label : null);
-  setText(row.mark, !arm ? "" : arm.recommended ? "recommended" : arm.duel ? "in a duel" : "");
-  setAttribute(row.element, "data-mark", !arm ? "free" : arm.recommended ? "recommended" : arm.duel ? "duel" : null);
+  const mark = !arm ? "free" : arm.recommended ? "recommended" : arm.duel ? "duel" : null;
+  setAttribute(row.element, "data-mark", mark);
+  setText(row.mark, { recommended: "recommended", duel: "in a duel" }[mark] ?? "");
   setText(row.pulls, arm ? count(arm.pulls) : "");
   setText(row.flight, arm ? count(arm.in_flight) : "");
   setText(row.mean, arm ? mean(arm.mean) : "");
@@ -115,17 +119,21 @@ function whiskers(arm, x, range, best) {
   const within = (value) => Math.min(range.to, Math.max(range.from, value));
   const zero = x(within(0));
   const end = x(within(arm.mean));
-  const marks = [
-    s("rect", { class: "mean-bar", x: Math.min(zero, end), y: middle - 5, width: Math.max(1, Math.abs(end - zero)), height: 10, rx: 2 }),
-  ];
-  if (best != null) marks.push(s("line", { class: "best-mark", x1: x(best), x2: x(best), y1: 0, y2: HEIGHT }));
-  marks.push(s("line", { class: "whisker", x1: x(within(arm.low)), x2: x(within(arm.high)), y1: middle, y2: middle }));
+  const width = Math.max(1, Math.abs(end - zero));
+  const marks = [s("rect", { class: "mean-bar", x: Math.min(zero, end), y: middle - 5, width, height: 10, rx: 2 })];
+  if (best != null) {
+    marks.push(s("line", { class: "best-mark", x1: x(best), x2: x(best), y1: 0, y2: HEIGHT }));
+  }
+  const [low, high] = [x(within(arm.low)), x(within(arm.high))];
+  marks.push(s("line", { class: "whisker", x1: low, x2: high, y1: middle, y2: middle }));
   for (const value of [arm.low, arm.high]) {
     // An end beyond the scale has no cap, but an arrow.
     const place = x(within(value));
     const inside = within(value) === value;
     const back = value > range.to ? -4 : 4;
-    const d = inside ? `M${place} ${middle - 5}V${middle + 5}` : `M${place + back} ${middle - 4}L${place} ${middle}L${place + back} ${middle + 4}`;
+    const d = inside
+      ? `M${place} ${middle - 5}V${middle + 5}`
+      : `M${place + back} ${middle - 4}L${place} ${middle}L${place + back} ${middle + 4}`;
     marks.push(s("path", { class: "whisker", d }));
   }
   return marks;
@@ -152,10 +160,8 @@ function rangeOf(arms, best, rescale) {
   };
 }
 
-function drawScale(drawing, x, range, width) {
+function drawScale(drawing, range, width) {
   drawing.setAttribute("width", width);
-  const texts = [range.from, range.to].map((value, index) =>
-    s("text", { x: index ? width - PAD : PAD, y: 11, "text-anchor": index ? "end" : "start" }, tick(value, range.step)),
-  );
-  drawing.replaceChildren(...texts);
+  const text = (value, x, anchor) => s("text", { x, y: 11, "text-anchor": anchor }, tick(value, range.step));
+  drawing.replaceChildren(text(range.from, PAD, "start"), text(range.to, width - PAD, "end"));
 }

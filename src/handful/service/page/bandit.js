@@ -68,17 +68,23 @@ export function banditView(name, { onChange, onDeleted }) {
     const label = shownLabel(bandit.recommended);
     setText(place.recommended, label);
     setAttribute(place.recommended.parentElement, "title", label);
-    setText(place["recommended-note"], bandit.best_guess == null ? "no rewards yet" : `mean ${mean(bandit.best_guess)}, the best guess`);
+    const guess = bandit.best_guess;
+    setText(place["recommended-note"], guess == null ? "no rewards yet" : `mean ${mean(guess)}, the best guess`);
     setText(place.recent, mean(bandit.recent_rate));
     setText(place["recent-note"], `${mean(bandit.reward_rate)} overall`);
     setText(place.decisions, count(bandit.decisions));
     setText(place["decisions-note"], counted(bandit.rewards, "reward"));
     setText(place.waiting, count(bandit.waiting));
-    setText(place["waiting-note"], bandit.decisions ? `${share(bandit.waiting, bandit.decisions)} of decisions` : NONE);
-    // In later passes over the arms each is tried again, and counted again.
-    const again = bandit.arms_tried > bandit.arms;
-    setText(place.tried, bandit.arms_tried == null ? NONE : count(again ? bandit.arms : bandit.arms_tried));
-    setText(place["tried-note"], bandit.arms_tried == null ? "not counted" : again ? `all, in ${count(bandit.arms_tried)} trials` : `of ${count(bandit.arms)}`);
+    setText(place["waiting-note"], `${share(bandit.waiting, bandit.decisions)} of decisions`);
+    drawTried(bandit);
+  }
+
+  /** In later passes over the arms each is tried again, and counted again. */
+  function drawTried({ arms, arms_tried: tried }) {
+    const again = tried > arms;
+    setText(place.tried, tried == null ? NONE : count(again ? arms : tried));
+    const note = again ? `all, in ${count(tried)} trials` : `of ${count(arms)}`;
+    setText(place["tried-note"], tried == null ? "not counted" : note);
   }
 }
 

@@ -9,6 +9,7 @@ export function createForm(onCreated) {
   const { content, place } = copyOf("form-create");
   const form = content.querySelector("form");
   const field = form.elements;
+  const memoryHelp = place["memory-help"].textContent;
   countLabels(field.arms, place["arms-help"]);
 
   const choosePolicy = () => {
@@ -16,7 +17,7 @@ export function createForm(onCreated) {
     const own = option.dataset.memory === "own";
     setText(place["policy-help"], option.dataset.help);
     field.memory.disabled = own;
-    setText(place["memory-help"], own ? "This policy sets its memory itself" : "How many arms may have statistics at once");
+    setText(place["memory-help"], own ? "This policy sets its memory itself" : memoryHelp);
   };
   field.policy.addEventListener("change", choosePolicy);
   choosePolicy();

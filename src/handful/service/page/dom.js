@@ -54,7 +54,8 @@ const UNSEEN = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 export function shownLabel(label) {
   if (label == null) return "none yet";
   if (String(label).trim() === "") return "(blank)";
-  return String(label).replace(UNSEEN, (one) => `[U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+  const number = (one) => one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return String(label).replace(UNSEEN, (one) => `[U+${number(one)}]`);
 }
 
 /** Say something once to screen readers, without moving the focus. */

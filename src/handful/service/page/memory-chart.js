@@ -93,7 +93,8 @@ export function memoryChart(history) {
     if (!drawn) return null;
     const lane = Math.floor((top - TOP) / drawn.lane);
     const at = drawn.x.inverse(left);
-    const stay = drawn.found.stays.findLast((one) => one.lane === lane && one.from <= at && at <= (one.to ?? drawn.to));
+    const isHere = ({ from, to }) => from <= at && at <= (to ?? drawn.to);
+    const stay = drawn.found.stays.findLast((one) => one.lane === lane && isHere(one));
     if (!stay) return null;
     return `${shownLabel(stay.arm)}: ${moment(stay.from)} to ${stay.to == null ? "now" : moment(stay.to)}`;
   }

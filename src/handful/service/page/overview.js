@@ -62,7 +62,8 @@ export function overview(bandits, onMore) {
     place["filter-label"].hidden = bandits.rows.length < 8 && wanted === "";
     place.more.hidden = bandits.next == null;
     const more = bandits.next == null ? "" : ", and more";
-    setText(place.count, wanted ? `${count(shown.length)} of ${counted(bandits.rows.length, "bandit")}${more}` : `${counted(bandits.rows.length, "bandit")}${more}`);
+    const all = `${counted(bandits.rows.length, "bandit")}${more}`;
+    setText(place.count, wanted ? `${count(shown.length)} of ${all}` : all);
     while (rows.length < shown.length) rows.push(newRow(place.rows));
     while (rows.length > shown.length) rows.pop().element.remove();
     shown.forEach((bandit, index) => fill(rows[index], bandit));

@@ -100,7 +100,7 @@ function showList() {
 
 /** True while something is typed into the form of an empty page, which must not vanish then. */
 function isFormInUse() {
-  return [...main.querySelectorAll("input[required], textarea")].some((field) => field.name !== "memory" && field.value !== "");
+  return [...main.querySelectorAll("[name=name], [name=arms]")].some((field) => field.value !== "");
 }
 
 function showEmpty() {
@@ -114,7 +114,10 @@ function showNew() {
   const { content, place } = copyOf("view-new");
   place.form.append(createForm(({ name }) => (location.hash = banditLink(name))));
   show(content, "New bandit");
-  const polled = poll(LIST_EVERY, { onState: (name) => showState(name === "polling" ? "live" : name), refresh: () => bandits.load() });
+  const polled = poll(LIST_EVERY, {
+    onState: (name) => showState(name === "polling" ? "live" : name),
+    refresh: () => bandits.load(),
+  });
   close = () => polled.close();
 }
 
@@ -143,7 +146,8 @@ function showBandit(name) {
   };
   const gone = () => {
     close();
-    showMessage("This bandit is gone", `There is no bandit named ${name}: it was deleted, or never created.`, allBandits());
+    const text = `There is no bandit named ${name}: it was deleted, or never created.`;
+    showMessage("This bandit is gone", text, h("a", { class: "button", href: "#/" }, "All bandits"));
   };
   const stream = follow(`v1/events?${new URLSearchParams({ bandit: name })}`, {
     onState: showState,
@@ -172,10 +176,6 @@ function showBandit(name) {
     document.removeEventListener("visibilitychange", seen);
     view.close();
   };
-}
-
-function allBandits() {
-  return h("a", { class: "button", href: "#/" }, "All bandits");
 }
 
 /** Say what went wrong where the view has no better place for it. */

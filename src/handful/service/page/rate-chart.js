@@ -86,8 +86,9 @@ export function rateChart(history) {
     const every = Math.max(1, Math.ceil(line.length / MOST_ROWS));
     const rows = line
       .filter((_, index) => (line.length - 1 - index) % every === 0)
-      .map(({ at, rate, point: { decisions, rewards } }) => [moment(at), mean(rate), count(decisions), count(rewards)]);
-    return textTable(`Reward rate, as of ${moment(Date.now())}`, ["Time", "Rate", "Decisions", "Rewards"], rows);
+      .map(({ at, rate, point: p }) => [moment(at), mean(rate), count(p.decisions), count(p.rewards)]);
+    const heads = ["Time", "Rate", "Decisions", "Rewards"];
+    return textTable(`Reward rate, as of ${moment(Date.now())}`, heads, rows);
   }
 }
 

@@ -13,16 +13,20 @@ export function firstBandit() {
 /** The snippets of a bandit: name of the language and code. */
 export function snippetsOf(name) {
   const decide = `${root()}/${banditPath(name, "/decisions")}`;
+  const reward = curl("PUT", `${root()}/v1/decisions/ID/reward`, '{"reward": 1.0}');
+  const comment = "# with the id of the answer, as soon as the reward is known";
   return [
-    ["curl", `${curl("POST", decide, "{}")}\n\n# with the id of the answer, as soon as the reward is known\n${curl("PUT", `${root()}/v1/decisions/ID/reward`, '{"reward": 1.0}')}`],
+    ["curl", `${curl("POST", decide, "{}")}\n\n${comment}\n${reward}`],
     ["Python", python(name)],
     ["JavaScript", javascript(decide)],
   ];
 }
 
 function curl(method, url, body) {
-  const authorization = key() ? ' \\\n  -H "Authorization: Bearer $HANDFUL_KEY"' : "";
-  return `curl -X ${method} ${shellQuoted(url)}${authorization} \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellQuoted(body)}`;
+  const parts = [`curl -X ${method} ${shellQuoted(url)}`];
+  if (key()) parts.push('-H "Authorization: Bearer $HANDFUL_KEY"');
+  parts.push("-H 'Content-Type: application/json'", `-d ${shellQuoted(body)}`);
+  return parts.join(" \\\n  ");
 }
 
 function python(name) {
