@@ -24,7 +24,7 @@ from handful.service import openapi
 from handful.service.api import OPERATIONS, Call, Operation, encoded
 from handful.service.asgi import Application, Headers, Message, Receive, Scope, Send
 from handful.service.auth import Caller, Keys
-from handful.service.bodies import Health
+from handful.service.bodies import Health, Outcome, Outcomes
 from handful.service.desk import Desk, Session
 from handful.service.limits import Buckets, Limits, Patience
 from handful.service.live import Live
@@ -68,8 +68,15 @@ class Request:
         length = self.headers.get(b"content-length", b"0")
         if length.isdigit() and int(length[:20]) > limits.body_bytes:
             raise _too_large(limits)
-        with self.app.patience.while_reading():
+        patience = self.app.patience
+        task = patience.begin()
+        try:
             return await self._chunks(limits)
+        except asyncio.CancelledError:
+            patience.refuse_if_late(task)
+            raise
+        finally:
+            patience.end(task)
 
     async def _chunks(self, limits: Limits) -> bytes:
         chunks = []
@@ -341,7 +348,7 @@ def _handler(operation: Operation) -> Handler:
 
         answered, body_out, again = await app.writer.run(work, reads=reads)
         if not again:
-            _count(app.metrics, operation, body_out)
+            _count(app.metrics, operation, answered, body, body_out)
         if operation.path.startswith("/v1/keys") and operation.method != "GET":
             keys = await app.writer.run(lambda session: session.tx.caller_keys(), reads=True)
             app.keys.load(keys)
@@ -377,15 +384,18 @@ def _decoded(decoder: Any, raw: bytes, headers: Given) -> Any:
         raise Problem(400, f"the body is not JSON: {error}") from None
 
 
-def _count(metrics: Metrics, operation: Operation, body: bytes) -> None:
+def _count(metrics: Metrics, operation: Operation, status: int, given: Any, body: bytes) -> None:
     """Count decisions and rewards by what was answered."""
     if operation.name == "decide":
-        metrics.decisions.inc(body.count(b'"id":'))
-    elif operation.name in ("reward", "reward_many"):
-        for outcome in ("credited", "forgotten", "duplicate", "expired", "unknown", "conflict"):
-            found = body.count(b'"outcome":"%s"' % outcome.encode())
-            if found:
-                metrics.rewards.labels(outcome).inc(found)
+        metrics.decisions.inc(given.n)
+    elif operation.name == "reward":
+        if status == 410:
+            metrics.rewarded("expired")
+        else:
+            metrics.rewarded(msgspec.json.decode(body, type=Outcome).outcome)
+    elif operation.name == "reward_many":
+        for each in msgspec.json.decode(body, type=Outcomes).outcomes:
+            metrics.rewarded(each.outcome)
 
 
 async def _preflight(request: Request) -> tuple[int, bytes, Headers]:

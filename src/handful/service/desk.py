@@ -205,7 +205,7 @@ class Session:
     # Bandits.
 
     def _named(self, name: str) -> tuple[BanditRow, Bandit]:
-        row = self.tx.bandit_named(name)
+        row = self.desk.bandits.named(self.tx, name)
         if row is None:
             raise Problem(404, f"there is no bandit {name!r}: create it with POST /v1/bandits")
         return row, self._loaded(row.id)
@@ -227,7 +227,7 @@ class Session:
 
     def create(self, given: NewBandit) -> BanditShown:
         """Create a bandit."""
-        if self.tx.bandit_named(given.name) is not None:
+        if self.desk.bandits.named(self.tx, given.name) is not None:
             raise Problem(
                 409, f"there is a bandit {given.name!r} already: take another name, or delete it"
             )
@@ -255,7 +255,7 @@ class Session:
         self.tx.set_number("bandits", number)
         note = msgspec.json.encode((config, given.arms))
         seq = self._write(Kind.CREATED, number, note=note)
-        self.tx.put_bandit(BanditRow(number, given.name, seq))
+        self.desk.bandits.put_row(self.tx, BanditRow(number, given.name, seq))
         self.tx.put_labels(number, 0, given.arms)
         self.flush()  # another bandit may be saved in place of this one, with all its rows
         self.desk.bandits.put(self.look_up, number, bandit)
@@ -287,7 +287,7 @@ class Session:
 
     def listed_one(self, name: str) -> BanditListed | None:
         """Return one bandit as a list shows it."""
-        row = self.tx.bandit_named(name)
+        row = self.desk.bandits.named(self.tx, name)
         return None if row is None else shown.listed(self._loaded(row.id))
 
     def change(self, name: str, given: BanditChange) -> BanditShown:
@@ -334,7 +334,7 @@ class Session:
         """Delete a bandit; its rows stay in the log."""
         row, _ = self._named(name)
         self._write(Kind.DELETED, row.id)
-        self.tx.put_bandit(row._replace(deleted=True))
+        self.desk.bandits.put_row(self.tx, row._replace(deleted=True))
         self.desk.bandits.gone(row.id)
 
     # Arms.
@@ -486,7 +486,7 @@ class Session:
         return row
 
     def _keyed(self, name: str, key: str, only: str | None) -> Row:
-        bandit = self.tx.bandit_named(name) if only is None or name == only else None
+        bandit = self.desk.bandits.named(self.tx, name) if only is None or name == only else None
         seq = None if bandit is None else self.tx.decision_with_key(bandit.id, key)
         if bandit is None or seq is None:
             raise Problem(404, f"no decision of {name!r} has the key {key!r}")
@@ -519,7 +519,7 @@ class Session:
 
     def _owner(self, decision: Row, only: str | None) -> BanditRow:
         """Return the bandit of a decision; `only` that of the caller's key."""
-        owner = self.tx.bandit(decision.bandit)
+        owner = self.desk.bandits.row(self.tx, decision.bandit)
         if owner is None or (only is not None and owner.name != only):
             raise Problem(404, f"there is no decision {self.desk.ids.name(decision.seq)!r}")
         return owner
@@ -618,7 +618,7 @@ class Session:
             more = more or upto == after + MOST_DUE
             due = self.look_up.due(after, upto)
             for number, decisions in due.items():
-                owner = self.tx.bandit(number)
+                owner = self.desk.bandits.row(self.tx, number)
                 if owner is None or owner.deleted:
                     continue
                 try:
