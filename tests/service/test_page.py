@@ -154,6 +154,12 @@ def test_a_bandit_is_created_watched_and_its_incumbent_withdrawn(
             changes(page.locator("svg[aria-label^='Chart of the arms in memory']"), "aria-label")
             before = number(decisions)
             until("more decisions", lambda: number(decisions) > before)
+            ticks = page.locator(".chart .axis text")
+            clock = re.compile(r"\d\d:\d\d:\d\d")
+            expect(ticks.filter(has_text=clock)).to_have_count(0)
+            page.get_by_label("Charts across").select_option("time")
+            expect(ticks.filter(has_text=clock).first).to_be_visible()
+            page.get_by_label("Charts across").select_option("decisions")
             name = PICTURES.get((width, scheme))
             if pictures and name:
                 time.sleep(45)
@@ -545,7 +551,7 @@ class Options(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        if tag == "option":
+        if tag == "option" and "data-help" in given:
             self._open = str(given["value"]), given.get("data-memory") != "own"
 
     def handle_data(self, data: str) -> None:

@@ -2,7 +2,7 @@
 // that says what the marks mean, or what is under the pointer.
 
 import { h, s, setText } from "./dom.js";
-import { clock, day, minute, tick } from "./format.js";
+import { clock, count, day, minute, tick } from "./format.js";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -18,9 +18,7 @@ const STEPS = [
 /** A linear map from [from, to] to [start, end]. */
 export function scale(from, to, start, end) {
   const factor = to > from ? (end - start) / (to - from) : 0;
-  const map = (value) => start + (value - from) * factor;
-  map.inverse = (place) => (factor ? from + (place - start) / factor : from);
-  return map;
+  return (value) => start + (value - from) * factor;
 }
 
 /** The smallest of 1, 2, 2.5, 5 times a power of ten that is at least the value. */
@@ -53,11 +51,36 @@ export function timeTicks(from, to, most) {
   return ticks;
 }
 
-/** Lines and labels of a time axis along the bottom. */
-export function timeAxis(x, from, to, top, bottom, left, width) {
+/**
+ * The horizontal axis of a history: a map from the time of a point to its place, and the ticks.
+ * Across decisions, idle hours take no room; where there are no decisions to tell points apart, and
+ * across time, the clock does.
+ */
+export function across(history, start, end) {
+  const { points } = history;
+  const first = points[0];
+  const last = points[points.length - 1];
+  const most = Math.max(2, Math.floor((end - start) / 85));
+  if (history.across === "time" || first.decisions === last.decisions) {
+    const x = scale(first.at, last.at, start, end);
+    const ticks = timeTicks(first.at, last.at, most).map(({ at, text }) => ({ place: x(at), text }));
+    return { x, ticks };
+  }
+  const made = new Map(points.map(({ at, decisions }) => [at, decisions]));
+  const x = scale(first.decisions, last.decisions, start, end);
+  const step = Math.max(1, niceStep((last.decisions - first.decisions) / most));
+  const ticks = [];
+  for (let n = Math.ceil(first.decisions / step) * step; n <= last.decisions; n += step) {
+    ticks.push({ place: x(n), text: count(Math.round(n)) });
+  }
+  return { x: (at) => x(made.get(at)), ticks };
+}
+
+/** Lines and labels of the horizontal axis, along the bottom. */
+export function bottomAxis(ticks, top, bottom, left, width) {
   const group = s("g", { class: "axis" });
-  for (const { at, text } of timeTicks(from, to, Math.max(2, Math.floor(width / 95)))) {
-    const place = Math.round(x(at)) + 0.5;
+  for (const { place: exact, text } of ticks) {
+    const place = Math.round(exact) + 0.5;
     group.append(s("line", { x1: place, x2: place, y1: top, y2: bottom }));
     // A label that would be cut at an edge, or stand under those of the other axis, is left out.
     if (place > left + 26 && place < width - 24) {

@@ -23,6 +23,10 @@ export function banditView(name, { onChange, onDeleted }) {
   place.rate.append(rate.element);
   place.lanes.append(lanes.element);
   place.snippets.append(snippetTabs(name));
+  place.across.addEventListener("change", () => {
+    history.across = place.across.value;
+    drawCharts();
+  });
   place.add.addEventListener("click", () => openAdd({ name, done: onChange }));
   place.withdraw.addEventListener("click", () => openWithdraw({ name, done: onChange }));
   place.change.addEventListener("click", () => shown && openChange({ name, bandit: shown, done: onChange }));
@@ -40,11 +44,7 @@ export function banditView(name, { onChange, onDeleted }) {
       shown = bandit;
       draw(bandit);
     },
-    drawCharts() {
-      if (!shown) return;
-      rate.update(shown);
-      lanes.update(shown);
-    },
+    drawCharts,
     notice(text) {
       place.notice.hidden = !text;
       setText(place.notice, text);
@@ -57,11 +57,16 @@ export function banditView(name, { onChange, onDeleted }) {
     setText(place.place, bandit.place);
     drawTiles(bandit);
     arms.update(bandit);
-    rate.update(bandit);
-    lanes.update(bandit);
+    drawCharts();
     fillPairs(place.totals, totals(bandit));
     fillPairs(place.delays, delays(bandit));
     fillPairs(place.settings, settings(bandit));
+  }
+
+  function drawCharts() {
+    if (!shown) return;
+    rate.update(shown);
+    lanes.update(shown);
   }
 
   function drawTiles(bandit) {

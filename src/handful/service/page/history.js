@@ -7,6 +7,8 @@ const MOST = 700;
 export class History {
   constructor() {
     this.points = [];
+    /** What the charts have as their horizontal axis: decisions or time. */
+    this.across = "decisions";
   }
 
   /** Take the server's points, and keep the live ones that are newer than these. */

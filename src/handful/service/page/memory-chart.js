@@ -1,7 +1,7 @@
 // The memory over time: one lane a slot, one bar for each stay of an arm, filled while the arm was
 // the recommended one.
 
-import { Chart, scale, textTable, timeAxis } from "./axes.js";
+import { across, bottomAxis, Chart, textTable } from "./axes.js";
 import { s, shownLabel } from "./dom.js";
 import { counted, moment } from "./format.js";
 import { reigns, stays } from "./history.js";
@@ -46,12 +46,11 @@ export function memoryChart(history) {
       said.append("Arms appear here with the first decisions.");
       return { marks: [said], text: "Memory over time: no decisions yet.", height };
     }
-    const from = points[0].at;
     const to = points[points.length - 1].at;
-    const x = scale(from, to, 0, width);
+    const { x, ticks } = across(history, 0, width);
     const ruled = reigns(points);
     drawn = { found, x, to, lane };
-    const marks = [timeAxis(x, from, to, TOP, height - BOTTOM, 0, width)];
+    const marks = [bottomAxis(ticks, TOP, height - BOTTOM, 0, width)];
     for (let index = 0; index < lanes; index += 1) {
       marks.push(s("rect", { class: "lane", x: 0, y: TOP + index * lane + 2, width, height: lane - 4, rx: 3 }));
     }
@@ -92,8 +91,7 @@ export function memoryChart(history) {
   function point(left, top) {
     if (!drawn) return null;
     const lane = Math.floor((top - TOP) / drawn.lane);
-    const at = drawn.x.inverse(left);
-    const isHere = ({ from, to }) => from <= at && at <= (to ?? drawn.to);
+    const isHere = ({ from, to }) => drawn.x(from) <= left && left <= drawn.x(to ?? drawn.to);
     const stay = drawn.found.stays.findLast((one) => one.lane === lane && isHere(one));
     if (!stay) return null;
     return `${shownLabel(stay.arm)}: ${moment(stay.from)} to ${stay.to == null ? "now" : moment(stay.to)}`;

@@ -1,6 +1,6 @@
 // The reward rate over time against the best guess, the mean of the recommended arm.
 
-import { Chart, scale, textTable, timeAxis, valueAxis } from "./axes.js";
+import { across, bottomAxis, Chart, scale, textTable, valueAxis } from "./axes.js";
 import { s } from "./dom.js";
 import { count, mean, moment } from "./format.js";
 import { rates } from "./history.js";
@@ -47,9 +47,9 @@ export function rateChart(history) {
     const axis = valueAxis(Math.min(...values), Math.max(...values));
     const from = history.points[0].at; // the chart beside it begins there, too
     const to = line[line.length - 1].at;
-    const x = scale(from, to, LEFT, width - RIGHT);
+    const { x, ticks } = across(history, LEFT, width - RIGHT);
     const y = scale(axis.from, axis.to, HEIGHT - BOTTOM, TOP);
-    drawn = { line, x, from, to };
+    drawn = { line, x };
 
     const grid = s("g", { class: "axis" });
     for (const value of axis.ticks) {
@@ -57,7 +57,7 @@ export function rateChart(history) {
       grid.append(s("line", { x1: LEFT, x2: width - RIGHT, y1: place, y2: place }));
       grid.append(s("text", { x: LEFT - 8, y: place + 4, "text-anchor": "end" }, axis.text(value)));
     }
-    const marks = [timeAxis(x, from, to, TOP, HEIGHT - BOTTOM, LEFT, width), grid];
+    const marks = [bottomAxis(ticks, TOP, HEIGHT - BOTTOM, LEFT, width), grid];
     if (best != null) {
       // Before the first point that tells the best guess, the present one is drawn.
       const told = guesses.map((one) => [one.at, one.point.best_guess]);
@@ -75,8 +75,8 @@ export function rateChart(history) {
 
   function point(left) {
     if (!drawn || left < LEFT - 10) return null;
-    const at = drawn.x.inverse(left);
-    const near = drawn.line.reduce((a, b) => (Math.abs(b.at - at) < Math.abs(a.at - at) ? b : a));
+    const off = ({ at }) => Math.abs(drawn.x(at) - left);
+    const near = drawn.line.reduce((a, b) => (off(b) < off(a) ? b : a));
     const guess = near.point.best_guess == null ? "" : `, best guess ${mean(near.point.best_guess)}`;
     return `${moment(near.at)}: rate ${mean(near.rate)}${guess}, ${count(near.point.rewards)} rewards`;
   }
