@@ -47,6 +47,8 @@ class Decision:
     key: str | None
     status: str = "open"
     reward: float | None = None
+    came_late: bool = False
+    """Whether its reward came after its window, which counts once however often it is sent."""
 
 
 @dataclass
@@ -279,7 +281,8 @@ class Machine(RuleBasedStateMachine):
         if decision.status == "rewarded":
             return "duplicate" if decision.reward == value else "conflict"
         if decision.status == "expired":
-            model.late += 1
+            model.late += not decision.came_late
+            decision.came_late = True
             return "expired"
         decision.status, decision.reward = "rewarded", value
         return "credited"
