@@ -14,8 +14,8 @@ PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
 FAST := not long and not compiles and not browser and not slow
 SOURCES := src tests benchmarks examples stubs
 
-.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures bench bench-online \
-	bench-serve dist browser hooks clean
+.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures page-pictures \
+	bench bench-online bench-serve dist browser hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -42,6 +42,9 @@ paper: $(VENV)/.sim ## reproduce the paper into report/index.html; RUNS=2 for a 
 
 figures: $(VENV)/.sim ## the pictures of README.md and docs/, by the present code: docs/images/
 	@$(BIN)/python -m handful.cli.figures
+
+page-pictures: $(VENV)/.dev browser ## the pictures of the page of `handful serve`: docs/images/
+	@$(BIN)/pytest -q -p no:xdist tests/service/test_page.py -k watched --pictures docs/images
 
 lint: $(VENV)/.dev ## style, types, import contracts, workflow files
 	@$(MAKE) --no-print-directory -j2 lint-types lint-style lint-workflows

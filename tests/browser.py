@@ -7,11 +7,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+Scheme = Literal["light", "dark"]
 FLAGS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FLAGS += ["--disable-sync", "--no-first-run"]
 
@@ -25,22 +27,30 @@ class Seen:
 
 
 @contextmanager
-def opened(width: int) -> Iterator[tuple[Page, Seen]]:
-    """An empty page of a width, and what is seen of it."""
+def opened(width: int, scheme: Scheme = "light") -> Iterator[tuple[Page, Seen]]:
+    """An empty page of a width in a colour scheme, and what is seen of it."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.fail("no Chromium: `make browser` installs it")
     root = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS + root)
-        page = browser.new_page(viewport={"width": width, "height": 900})
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         seen = Seen()
         page.on(
             "console",
             lambda said: seen.errors.append(said.text) if said.type == "error" else None,
         )
         page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        page.on("requestfailed", lambda request: seen.errors.append(request.url[:80]))
+        page.on(
+            "requestfailed",
+            # A page that ends a stream, or is left, aborts what it was loading.
+            lambda request: (
+                None
+                if request.failure == "net::ERR_ABORTED"
+                else seen.errors.append(request.url[:80])
+            ),
+        )
         page.on("request", lambda request: seen.requests.append(request.url))
         yield page, seen
         browser.close()
@@ -59,14 +69,19 @@ def missing_pictures(page: Page) -> int:
 def sticking_out(page: Page) -> list[str]:
     """What reaches beyond the right edge, so that the page scrolls sideways.
 
-    The contents of a box that scrolls by itself are left out; the box is not.
+    The contents of a box that scrolls by itself, or ends in an ellipsis, are left out; the box is
+    not.
     """
     found = page.evaluate(
         """() => {
           const width = document.documentElement.clientWidth;
-          const scrolls = e => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX);
+          const cuts = e => {
+            const style = getComputedStyle(e);
+            const scrolls = ['auto', 'scroll'].includes(style.overflowX);
+            return scrolls || style.textOverflow === 'ellipsis';
+          };
           const inBox = e => {
-            for (let p = e.parentElement; p; p = p.parentElement) if (scrolls(p)) return true;
+            for (let p = e.parentElement; p; p = p.parentElement) if (cuts(p)) return true;
             return false;
           };
           const wide = Array.from(document.body.querySelectorAll('*'))

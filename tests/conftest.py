@@ -36,6 +36,11 @@ def _guarded_compile(self: Any, signature: Any) -> Any:
 pytest.MonkeyPatch().setattr(Dispatcher, "compile", _guarded_compile)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the folder into which `make page-pictures` writes pictures of the service's page."""
+    parser.addoption("--pictures", metavar="FOLDER", help="write pictures of the service's page")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the listed tests, and move those that compile kernels to the end.
 

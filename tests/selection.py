@@ -58,6 +58,7 @@ LISTED: dict[str, tuple[str, ...]] = {
     BROWSER: (
         "tests/client/test_javascript.py",
         "tests/client/test_service.py::test_the_module",
+        "tests/service/test_page.py",
         "tests/studies/paper/test_report.py",
     ),
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with

@@ -161,6 +161,18 @@ def test_new_arms_come_up_next(before: int) -> None:
     assert policy.recommend() == "c"
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_it_starts_again_with_a_new_arm_that_does_not_come_up_again(seed: int) -> None:
+    policy = handful.policy("proven-race", ["a", "b"], seed=seed)
+    policy.remove_arms([policy.recommend()])
+    policy.add_arms(["c", "d"])
+    policy.remove_arms([policy.recommend()])
+    for _ in range(100):
+        policy.update(policy.select(), 0.5)
+        assert len({*policy.arms_in_memory}) == len(policy.arms_in_memory)
+    assert sorted(policy.arms_in_memory) == ["c", "d"]
+
+
 def test_a_pass_that_cannot_be_is_refused() -> None:
     for change in (
         {"passes": 41},

@@ -7,6 +7,7 @@ else follows. After each restart, the bytes of every bandit must be those of bef
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -245,10 +246,10 @@ class Machine(RuleBasedStateMachine):
             self.keys += n
             keys = [f"key {number}" for number in range(self.keys - n, self.keys)]
         body = b.NewDecisions(n=n, allowed=allowed, keys=keys)
-        try:
-            made = self.world.do(lambda session: session.decide(name, body))
-        except Problem as problem:
-            assert model.open and problem.status in (409, 422)
+        made = self.world.tried(lambda session: session.decide(name, body))
+        if isinstance(made, Problem):
+            assert model.open
+            assert made.status in (409, 422)
             return
         among = model.arms if allowed is None else set(allowed)
         assert len(made.decisions) == n
@@ -293,10 +294,9 @@ class Machine(RuleBasedStateMachine):
         """Report a reward: for the first time, again, another one, late."""
         id, _ = self._decision(pick)
         expected = self._expected(id, value)
-        try:
-            outcome = self.world.do(lambda session: session.reward(id, value))
-        except Problem as problem:
-            assert problem.status == {"conflict": 409, "expired": 410}[expected]
+        outcome = self.world.tried(lambda session: session.reward(id, value))
+        if isinstance(outcome, Problem):
+            assert outcome.status == {"conflict": 409, "expired": 410}[expected]
         else:
             self._agrees(outcome, expected)
 
@@ -327,15 +327,14 @@ class Machine(RuleBasedStateMachine):
     def drop(self, pick: int) -> None:
         """Say that a reward will never come."""
         id, decision = self._decision(pick)
-        try:
-            outcome = self.world.do(lambda session: session.drop(id)).outcome
-        except Problem as problem:
+        outcome = self.world.tried(lambda session: session.drop(id))
+        if isinstance(outcome, Problem):
             gone = self.all[decision.owner].deleted
-            assert problem.status == (410 if gone else 409)
+            assert outcome.status == (410 if gone else 409)
             assert gone or decision.status == "rewarded"
             return
         expected = {"open": "dropped", "dropped": "duplicate", "expired": "expired"}
-        assert outcome == expected[decision.status]
+        assert outcome.outcome == expected[decision.status]
         if decision.status == "open":
             decision.status = "dropped"
 
@@ -376,10 +375,8 @@ class Machine(RuleBasedStateMachine):
             raise ZeroDivisionError
 
         before = self.world.bytes()
-        try:
+        with suppress(ZeroDivisionError, Problem):
             self.world.do(work)
-        except (ZeroDivisionError, Problem):
-            pass
         assert self.world.bytes() == before
         assert self.world.refused(lambda session: session.describe("never")) == 404
 

@@ -33,7 +33,7 @@ from handful.service.desk import Desk
 from handful.service.doctor import examine
 from handful.storage import SQLiteStorage
 from handful.storage.contract import Transaction
-from handful.storage.rows import Kind, Row
+from handful.storage.rows import ANSWERS, Kind, Row
 from tests.service.workload import Workload, states
 
 PAGE = 4096
@@ -213,7 +213,7 @@ def look_at_rows(tx: Transaction, history: History, last: int) -> int:
     answers = {
         row.ref: row.seq
         for row in history.rows.values()
-        if row.kind in (Kind.REWARDED, Kind.DROPPED) and row.seq <= last
+        if row.kind in ANSWERS and row.seq <= last
     }
     for seq in range(1, last + 1):
         row = history.rows[seq]

@@ -49,13 +49,17 @@ class World:
         with self.desk.batch() as session:
             return work(session)
 
+    def tried(self, work: Callable[[Session], T]) -> T | Problem:
+        """Run a request in a transaction of its own; return why it is refused if it is."""
+        try:
+            return self.do(work)
+        except Problem as problem:
+            return problem
+
     def refused(self, work: Callable[[Session], Any]) -> int:
         """Return the status with which a request is refused; 0 if it is not."""
-        try:
-            self.do(work)
-        except Problem as problem:
-            return problem.status
-        return 0
+        answer = self.tried(work)
+        return answer.status if isinstance(answer, Problem) else 0
 
     def create(self, name: str = "front", **given: Any) -> b.BanditShown:
         """Create a bandit."""

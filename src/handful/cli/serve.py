@@ -19,6 +19,12 @@ from handful.errors import MissingExtraError, SettingError
 @click.option("--rate", type=float, default=0.0, help="Requests a second of one caller; 0: any.")
 @click.option("--max-body", type=int, default=16 * 2**20, show_default=True, help="Bytes.")
 @click.option("--max-at-once", type=int, default=1000, show_default=True, help="Requests.")
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    help="Let pages of this origin call the service, such as https://www.example.org.",
+)
 @click.option("--access-log", is_flag=True, help="Log every request, not only failures.")
 @click.option(
     "--log-level",
@@ -38,6 +44,7 @@ def command(
     rate: float,
     max_body: int,
     max_at_once: int,
+    origins: tuple[str, ...],
     access_log: bool,
     log_level: str,
     no_fsync: bool,
@@ -61,4 +68,6 @@ def command(
     if rate < 0.0 or max_body < 1 or max_at_once < 1:
         raise SettingError("limits are positive numbers; --rate 0 is no limit")
     limits = Limits(body_bytes=max_body, at_once=max_at_once, per_second=rate)
-    sys.exit(serve(store, Address(host, port), limits, access_log, log_level, not no_fsync))
+    sys.exit(
+        serve(store, Address(host, port), limits, access_log, log_level, origins, not no_fsync)
+    )

@@ -143,12 +143,6 @@ class ProvenRace(BestPolicy):
     State = ProvenRaceState
 
     @staticmethod
-    def start(state: ProvenRaceState, p: Parameters) -> None:
-        """Make the first arm the incumbent."""
-        admit(state, 0, arm_at(0, p.K, state.key))
-        state.tried = 1
-
-    @staticmethod
     def propose(state: Any, p: Any) -> int:
         """Return the slot in hand; at the end of a duel let the next arm come up, if any."""
         if state.up_next:

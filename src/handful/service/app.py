@@ -24,11 +24,12 @@ from handful.service import openapi
 from handful.service.api import OPERATIONS, Call, Operation, encoded
 from handful.service.asgi import Application, Headers, Message, Receive, Scope, Send
 from handful.service.auth import Caller, Keys
-from handful.service.bodies import Health
+from handful.service.bodies import Health, Outcome, Outcomes
 from handful.service.desk import Desk, Session
 from handful.service.limits import Buckets, Limits, Patience
 from handful.service.live import Live
 from handful.service.metrics import Metrics
+from handful.service.origins import Origins
 from handful.service.page import Page
 from handful.service.problems import Problem
 from handful.service.writer import Writer
@@ -67,8 +68,15 @@ class Request:
         length = self.headers.get(b"content-length", b"0")
         if length.isdigit() and int(length[:20]) > limits.body_bytes:
             raise _too_large(limits)
-        with self.app.patience.while_reading():
+        patience = self.app.patience
+        task = patience.begin()
+        try:
             return await self._chunks(limits)
+        except asyncio.CancelledError:
+            patience.refuse_if_late(task)
+            raise
+        finally:
+            patience.end(task)
 
     async def _chunks(self, limits: Limits) -> bytes:
         chunks = []
@@ -120,6 +128,7 @@ class Service:
         *,
         key_needed: bool = False,
         limits: Limits = Limits(),  # noqa: B008
+        origins: Origins | None = None,
         access_log: bool = False,
     ) -> None:
         self.desk = desk
@@ -130,6 +139,7 @@ class Service:
         with desk.batch() as session:
             self.keys = Keys(session.tx.caller_keys(), key_needed)
         self._buckets = Buckets(limits.per_second)
+        self.origins = origins or Origins()
         self.patience = Patience(limits.body_seconds)
         self._at_once = 0
         self._access_log = access_log
@@ -193,6 +203,8 @@ class Service:
                     return
                 raise Problem(404, "there is nothing at this address: see /openapi.json")
             handler = route.handlers.get("GET" if method == "HEAD" else method)
+            if method == "OPTIONS":
+                handler = _preflight
             if handler is None:
                 raise Problem(405, f"this address takes {route.allowed}")
             if self._at_once > self.limits.at_once:
@@ -287,7 +299,10 @@ def _query(request: Request) -> dict[str, str]:
 
 
 def _always(request: Request) -> list[tuple[bytes, bytes]]:
-    return [*ALWAYS, (b"x-request-id", request.id.encode())]
+    said = [*ALWAYS, (b"x-request-id", request.id.encode())]
+    if request.scope["method"] != "OPTIONS" and b"origin" in request.headers:
+        said.extend(request.app.origins.headers(request.headers[b"origin"]))
+    return said
 
 
 async def _respond(request: Request, status: int, body: bytes, headers: Headers) -> None:
@@ -318,13 +333,13 @@ def _handler(operation: Operation) -> Handler:
             raw = await request.body(app.limits)
             body = _decoded(decoder, raw, request.headers)
         call = Call(caller, request.path, _query(request), body)
-        key = request.headers.get(b"idempotency-key") if operation.method == "POST" else None
+        key = request.headers.get(b"idempotency-key") if operation.method != "GET" else None
 
         def work(session: Session) -> tuple[int, bytes, bool]:
             if key is None:
                 return *_run(operation, session, call, request.id), False
             return session.once(
-                f"{caller.id} {request.scope['path']}",
+                f"{caller.id} {operation.method} {request.scope['path']}",
                 _idempotency_key(key),
                 hashlib.sha256(raw).digest(),
                 lambda: _run(operation, session, call, request.id),
@@ -333,7 +348,7 @@ def _handler(operation: Operation) -> Handler:
 
         answered, body_out, again = await app.writer.run(work, reads=reads)
         if not again:
-            _count(app.metrics, operation, body_out)
+            _count(app.metrics, operation, answered, body, body_out)
         if operation.path.startswith("/v1/keys") and operation.method != "GET":
             keys = await app.writer.run(lambda session: session.tx.caller_keys(), reads=True)
             app.keys.load(keys)
@@ -369,15 +384,26 @@ def _decoded(decoder: Any, raw: bytes, headers: Given) -> Any:
         raise Problem(400, f"the body is not JSON: {error}") from None
 
 
-def _count(metrics: Metrics, operation: Operation, body: bytes) -> None:
+def _count(metrics: Metrics, operation: Operation, status: int, given: Any, body: bytes) -> None:
     """Count decisions and rewards by what was answered."""
     if operation.name == "decide":
-        metrics.decisions.inc(body.count(b'"id":'))
-    elif operation.name in ("reward", "reward_many"):
-        for outcome in ("credited", "forgotten", "duplicate", "expired", "unknown", "conflict"):
-            found = body.count(b'"outcome":"%s"' % outcome.encode())
-            if found:
-                metrics.rewards.labels(outcome).inc(found)
+        metrics.decisions.inc(given.n)
+    elif operation.name == "reward":
+        if status == 410:
+            metrics.rewarded("expired")
+        else:
+            metrics.rewarded(msgspec.json.decode(body, type=Outcome).outcome)
+    elif operation.name == "reward_many":
+        for each in msgspec.json.decode(body, type=Outcomes).outcomes:
+            metrics.rewarded(each.outcome)
+
+
+async def _preflight(request: Request) -> tuple[int, bytes, Headers]:
+    """Answer a browser that asks whether a page from elsewhere may call."""
+    said = request.app.origins.preflight(request.headers.get(b"origin"))
+    if said is None:
+        raise Problem(405, "pages from elsewhere are taken with: handful serve --allow-origin")
+    return 204, b"", said
 
 
 async def _openapi(request: Request) -> tuple[int, bytes, Headers]:

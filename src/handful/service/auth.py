@@ -81,7 +81,7 @@ class Keys:
 
 def digest_of(key: str) -> bytes:
     """Return the hash of a key, as the store has it. Keys are random, so no salt is needed."""
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
 def new_key(name: str, scopes: list[str], bandit: str | None, now: int) -> tuple[str, KeyRow]:

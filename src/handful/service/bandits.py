@@ -18,12 +18,14 @@ import msgspec
 from handful.errors import DamagedStoreError, StateError
 from handful.service.bandit import Bandit, LookUp
 from handful.storage.contract import Transaction
-from handful.storage.rows import Due, Kind, Row, Snapshot
+from handful.storage.rows import BanditRow, Due, Kind, Row, Snapshot
 
 MOST_LIVE = 4096
 """Bandits in memory."""
 MOST_ROWS = 20_000
 """Rows after which a bandit is saved again."""
+MOST_ROWS_KNOWN = 4 * MOST_LIVE
+"""Bandits whose names are known without a look at the store."""
 AT_ONCE = 8
 """Bandits that are saved in one transaction, so that no request waits for many."""
 
@@ -67,6 +69,8 @@ class Bandits:
         self._live: OrderedDict[int, Bandit] = OrderedDict()
         self._unsaved: OrderedDict[int, int] = OrderedDict()
         """Bandits that have rows after their snapshot, and the first of these."""
+        self._rows: dict[int, BanditRow] = {}
+        self._named: dict[str, BanditRow] = {}
         self._tails: dict[int, list[Row]] | None = None
         """The rows after the checkpoint of bandits that are not in memory; None: not read yet."""
         self._damaged: dict[int, str] = {}
@@ -78,8 +82,43 @@ class Bandits:
     def __contains__(self, number: int) -> bool:
         return number in self._live
 
+    def named(self, tx: Transaction, name: str) -> BanditRow | None:
+        """Return the bandit that has a name now."""
+        found = self._named.get(name)
+        if found is None:
+            found = tx.bandit_named(name)
+            if found is not None:
+                self._note(found)
+        return found
+
+    def row(self, tx: Transaction, number: int) -> BanditRow | None:
+        """Return a bandit by its number, also if it was deleted."""
+        found = self._rows.get(number)
+        if found is None:
+            found = tx.bandit(number)
+            if found is not None:
+                self._note(found)
+        return found
+
+    def put_row(self, tx: Transaction, row: BanditRow) -> None:
+        """Add a bandit to the store, or change it."""
+        tx.put_bandit(row)
+        self._note(row)
+
+    def _note(self, row: BanditRow) -> None:
+        if len(self._rows) >= MOST_ROWS_KNOWN:
+            self._rows.clear()
+            self._named.clear()
+        self._rows[row.id] = row
+        if not row.deleted:
+            self._named[row.name] = row
+        elif self._named.get(row.name, row).id == row.id:
+            self._named.pop(row.name, None)
+
     def forget(self) -> None:
         """Forget everything: what is in memory is not what is in the store."""
+        self._rows.clear()
+        self._named.clear()
         self._live.clear()
         self._unsaved.clear()
         self._tails = None

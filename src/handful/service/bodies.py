@@ -7,6 +7,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from handful.policies import POLICIES
+
 MOST_ARMS = 1_000_000
 MOST_AT_ONCE = 10_000
 MOST_MEMORY = 100_000
@@ -24,7 +26,16 @@ OwnKey = Annotated[
     str, Meta(min_length=1, max_length=200, description="The caller's own name of a decision.")
 ]
 Labels = Annotated[list[Label], Meta(min_length=1, max_length=MOST_ARMS)]
+PolicyName = Annotated[
+    str,
+    Meta(
+        extra_json_schema={
+            "enum": sorted(name for name in POLICIES if not POLICIES[name].clairvoyant)
+        }
+    ),
+]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Scope = Annotated[str, Meta(extra_json_schema={"enum": ["decide", "reward", "admin"]})]
 Window = Annotated[float, Meta(gt=0.0, le=1e9, description="Seconds to wait for a reward.")]
 
 
@@ -32,7 +43,7 @@ class NewBandit(Struct, forbid_unknown_fields=True, kw_only=True):
     """A bandit to create."""
 
     name: Name
-    policy: str = "race"
+    policy: PolicyName = "race"
     memory: Annotated[int, Meta(ge=1, le=MOST_MEMORY)] | None = None
     arms: Labels
     settings: dict[str, float] = {}
@@ -92,7 +103,7 @@ class NewKey(Struct, forbid_unknown_fields=True, kw_only=True):
     """A key to make."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
-    scopes: Annotated[list[str], Meta(min_length=1, max_length=3)]
+    scopes: Annotated[list[Scope], Meta(min_length=1, max_length=3)]
     bandit: Annotated[str, Meta(max_length=100)] | None = None
 
 

@@ -52,7 +52,7 @@ from handful.service.clock import Clock, going_on, steady_clock
 from handful.service.ids import Ids
 from handful.service.problems import Problem
 from handful.storage.contract import Storage, Transaction
-from handful.storage.rows import Answer, BanditRow, Kind, Row
+from handful.storage.rows import ANSWERS, STATUSES, Answer, BanditRow, Kind, Row
 
 MOST_DUE = 1000
 """Rows whose windows are looked at in one transaction."""
@@ -64,8 +64,6 @@ MOST_POINTS = 256
 """Points of a history."""
 LEAST_STRIDE = 4
 """Decisions between two points."""
-
-ANSWERS = (Kind.REWARDED, Kind.DROPPED)
 
 T = TypeVar("T")
 
@@ -200,7 +198,7 @@ class Session:
     # Bandits.
 
     def _named(self, name: str) -> tuple[BanditRow, Bandit]:
-        row = self.tx.bandit_named(name)
+        row = self.desk.bandits.named(self.tx, name)
         if row is None:
             raise Problem(404, f"there is no bandit {name!r}: create it with POST /v1/bandits")
         return row, self._loaded(row.id)
@@ -222,7 +220,7 @@ class Session:
 
     def create(self, given: NewBandit) -> BanditShown:
         """Create a bandit."""
-        if self.tx.bandit_named(given.name) is not None:
+        if self.desk.bandits.named(self.tx, given.name) is not None:
             raise Problem(
                 409, f"there is a bandit {given.name!r} already: take another name, or delete it"
             )
@@ -250,7 +248,7 @@ class Session:
         self.tx.set_number("bandits", number)
         note = msgspec.json.encode((config, given.arms))
         seq = self._write(Kind.CREATED, number, note=note)
-        self.tx.put_bandit(BanditRow(number, given.name, seq))
+        self.desk.bandits.put_row(self.tx, BanditRow(number, given.name, seq))
         self.tx.put_labels(number, 0, given.arms)
         self.flush()  # another bandit may be saved in place of this one, with all its rows
         self.desk.bandits.put(self.look_up, number, bandit)
@@ -282,7 +280,7 @@ class Session:
 
     def listed_one(self, name: str) -> BanditListed | None:
         """Return one bandit as a list shows it."""
-        row = self.tx.bandit_named(name)
+        row = self.desk.bandits.named(self.tx, name)
         return None if row is None else shown.listed(self._loaded(row.id))
 
     def change(self, name: str, given: BanditChange) -> BanditShown:
@@ -329,7 +327,7 @@ class Session:
         """Delete a bandit; its rows stay in the log."""
         row, _ = self._named(name)
         self._write(Kind.DELETED, row.id)
-        self.tx.put_bandit(row._replace(deleted=True))
+        self.desk.bandits.put_row(self.tx, row._replace(deleted=True))
         self.desk.bandits.gone(row.id)
 
     # Arms.
@@ -481,7 +479,7 @@ class Session:
         return row
 
     def _keyed(self, name: str, key: str, only: str | None) -> Row:
-        bandit = self.tx.bandit_named(name) if only is None or name == only else None
+        bandit = self.desk.bandits.named(self.tx, name) if only is None or name == only else None
         seq = None if bandit is None else self.tx.decision_with_key(bandit.id, key)
         if bandit is None or seq is None:
             raise Problem(404, f"no decision of {name!r} has the key {key!r}")
@@ -492,9 +490,10 @@ class Session:
         row = self._decision(id)
         owner = self._owner(row, only)
         answer = self._answer_to(row.seq)
-        reward = None if answer is None else answer.value
+        reward = None
         if answer is not None:
-            status = "dropped" if answer.kind == Kind.DROPPED else "rewarded"
+            status = STATUSES[answer.kind]
+            reward = answer.value if answer.kind == Kind.REWARDED else None
         else:
             closed = not owner.deleted and row.seq <= self._loaded(owner.id).counted.closed
             status = "expired" if closed else "open"
@@ -513,7 +512,7 @@ class Session:
 
     def _owner(self, decision: Row, only: str | None) -> BanditRow:
         """Return the bandit of a decision; `only` that of the caller's key."""
-        owner = self.tx.bandit(decision.bandit)
+        owner = self.desk.bandits.row(self.tx, decision.bandit)
         if owner is None or (only is not None and owner.name != only):
             raise Problem(404, f"there is no decision {self.desk.ids.name(decision.seq)!r}")
         return owner
@@ -537,7 +536,9 @@ class Session:
             return _again(answer, value)
         if decision.seq <= bandit.counted.closed:
             bandit.late()
-            self._write(Kind.LATE, owner.id, decision.seq, value=value)
+            self._answers[decision.seq] = self._write(
+                Kind.LATE, owner.id, decision.seq, value=value
+            )
             return Outcome("expired", "the window of this decision has ended")
         receipt = bandit.reward(decision.mark, value, self.now - decision.at)
         mark = int(receipt is Receipt.CREDITED)
@@ -572,7 +573,7 @@ class Session:
         answer = self._answer_to(decision.seq)
         if answer is not None and answer.kind == Kind.DROPPED:
             return Outcome("duplicate")
-        if answer is not None:
+        if answer is not None and answer.kind == Kind.REWARDED:
             raise Problem(409, "this decision has a reward already")
         if decision.seq <= bandit.counted.closed:
             return Outcome("expired")
@@ -610,7 +611,7 @@ class Session:
             more = more or upto == after + MOST_DUE
             due = self.look_up.due(after, upto)
             for number, decisions in due.items():
-                owner = self.tx.bandit(number)
+                owner = self.desk.bandits.row(self.tx, number)
                 if owner is None or owner.deleted:
                     continue
                 try:
@@ -665,6 +666,8 @@ def _again(answer: Row, value: float) -> Outcome:
     """Return what becomes of another reward for a decision that was answered."""
     if answer.kind == Kind.DROPPED:
         raise Problem(410, "this decision was dropped before its reward came")
+    if answer.kind == Kind.LATE:
+        return Outcome("expired", "the window of this decision has ended")
     if answer.value != value:
         raise Problem(
             409, f"this decision has the reward {answer.value:g} already: the first one counts"

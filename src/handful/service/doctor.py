@@ -11,7 +11,7 @@ from handful.errors import DamagedStoreError, HandfulError
 from handful.service.bandit import Bandit
 from handful.service.bandits import Bandits, StoreLookUp
 from handful.storage.contract import Storage, Transaction
-from handful.storage.rows import Kind, Row
+from handful.storage.rows import ANSWERS, Kind, Row
 
 MOST_PROBLEMS = 20
 EVERY = 50_000
@@ -56,7 +56,7 @@ class Replay:
         bandit.fold(row, self._look_up)
         self.decisions += row.kind == Kind.DECIDED
         self.rewards += row.kind == Kind.REWARDED
-        self.answers += row.kind in (Kind.REWARDED, Kind.DROPPED)
+        self.answers += row.kind in ANSWERS
 
 
 def replay(tx: Transaction) -> dict[int, Bandit]:
@@ -102,14 +102,13 @@ def examine(storage: Storage, progress: Progress | None = None) -> Report:
 
 def _check_row(tx: Transaction, row: Row, problems: list[str]) -> None:
     """Look whether a row can be found by the tables that are derived from it."""
-    if row.kind in (Kind.REWARDED, Kind.DROPPED):
+    if row.kind in ANSWERS:
         assert row.ref is not None
         if tx.answer_to(row.ref) != row.seq:
             problems.append(f"decision {row.ref} was answered by row {row.seq}, which is not noted")
     elif row.kind == Kind.DECIDED and tx.answer_to(row.seq) is not None:
         answer = tx.row(tx.answer_to(row.seq) or 0)
-        kinds = (Kind.REWARDED, Kind.DROPPED)
-        if answer is None or answer.kind not in kinds or answer.ref != row.seq:
+        if answer is None or answer.kind not in ANSWERS or answer.ref != row.seq:
             problems.append(f"what is noted as the answer to decision {row.seq} is none")
 
 

@@ -15,7 +15,7 @@ from handful.service.bandit import Change, Config
 from handful.service.bandits import StoreLookUp
 from handful.service.ids import Ids
 from handful.storage.contract import Storage, Transaction
-from handful.storage.rows import Kind, Row
+from handful.storage.rows import STATUSES, Kind, Row
 
 PART = 20_000
 """Rows of the log that are looked at together."""
@@ -126,7 +126,7 @@ def _logged(
     assert row.ref is not None
     status = "expired" if is_closed else "open"
     if answer is not None:
-        status = "dropped" if answer.kind == Kind.DROPPED else "rewarded"
+        status = STATUSES[answer.kind]
     came = answer is not None and answer.kind == Kind.REWARDED
     return Logged(
         known.name,
@@ -136,7 +136,7 @@ def _logged(
         row.value,
         allowed,
         key,
-        answer.value if answer is not None else None,
+        answer.value if answer is not None and came else None,
         _time(answer.at) if answer is not None and came else None,
         status,
         known.default if status in ("expired", "dropped") else None,

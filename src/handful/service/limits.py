@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from handful.service.problems import Problem
@@ -49,22 +48,23 @@ class Patience:
         if self._looks is not None:
             self._looks.cancel()
 
-    @contextmanager
-    def while_reading(self) -> Iterator[None]:
-        """Refuse the request that this task handles if its block takes too long."""
+    def begin(self) -> asyncio.Task[Any]:
+        """Begin to wait for the body of the request that this task handles; return the task."""
         task = asyncio.current_task()
         assert task is not None
         self._reading[task] = time.monotonic()
-        try:
-            yield
-        except asyncio.CancelledError:
-            if task not in self._late:
-                raise
+        return task
+
+    def refuse_if_late(self, task: asyncio.Task[Any]) -> None:
+        """Refuse a request that was cancelled since its body did not come."""
+        if task in self._late:
             task.uncancel()
-            raise Problem(408, "the body did not come in time") from None
-        finally:
-            del self._reading[task]
-            self._late.discard(task)
+            raise Problem(408, "the body did not come in time")
+
+    def end(self, task: asyncio.Task[Any]) -> None:
+        """Wait no longer."""
+        del self._reading[task]
+        self._late.discard(task)
 
     async def _look(self) -> None:
         while True:

@@ -46,6 +46,7 @@ class Metrics:
             "handful_store_failing", "1 if the last commit failed.", registry=self.registry
         )
 
+        self._rewarded: dict[str, Counter] = {}
         self._answered: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def answered(self, route: str, status: int, seconds: float) -> None:
@@ -56,6 +57,13 @@ class Metrics:
             self._answered[route, status] = found
         found[0].inc()
         found[1].observe(seconds)
+
+    def rewarded(self, outcome: str) -> None:
+        """Count a reward by what became of it."""
+        found = self._rewarded.get(outcome)
+        if found is None:
+            found = self._rewarded[outcome] = self.rewards.labels(outcome)
+        found.inc()
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""

@@ -68,7 +68,7 @@ def _operation(operation: Operation) -> dict[str, object]:
         {"name": q.name, "in": "query", "schema": q.schema, "description": q.summary}
         for q in operation.query
     ]
-    if operation.method == "POST":
+    if operation.method != "GET":
         parameters.append(
             {
                 "name": "Idempotency-Key",

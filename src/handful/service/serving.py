@@ -24,6 +24,7 @@ from handful.service.app import Service
 from handful.service.auth import is_loopback
 from handful.service.desk import Desk
 from handful.service.limits import Limits
+from handful.service.origins import Origins
 from handful.service.problems import Problem
 from handful.storage.sqlite import SQLiteStorage
 
@@ -152,14 +153,18 @@ def serve(
     limits: Limits,
     access_log: bool,
     log_level: str,
+    origins: tuple[str, ...] = (),
     durable: bool = True,
 ) -> int:
     """Serve until a signal comes; return the exit code."""
     logs.set_up(log_level)
+    pages = Origins(origins)
     storage = SQLiteStorage(store, durable=durable)
     desk = Desk(storage)
     loopback = is_loopback(address.host)
-    service = Service(desk, key_needed=not loopback, limits=limits, access_log=access_log)
+    service = Service(
+        desk, key_needed=not loopback, limits=limits, origins=pages, access_log=access_log
+    )
     if not loopback and service.keys.is_empty:
         storage.close()
         raise SettingError(

@@ -108,7 +108,7 @@ def bandit(bandit: Bandit, created_at: str, last_seq: int) -> BanditShown:
         waiting=counted.waiting,
         recommended=best,
         arms_in_memory=arms,
-        arms_tried=getattr(state, "tried", None),
+        arms_tried=_tried(state),
         place=stats.place,
         reward_rate=counted.total / counted.rewards if counted.rewards else None,
         recent_rate=counted.recent if counted.rewards else None,
@@ -118,6 +118,15 @@ def bandit(bandit: Bandit, created_at: str, last_seq: int) -> BanditShown:
         state_bytes=len(policy.to_bytes()),
         last_seq=last_seq,
     )
+
+
+def _tried(state: Any) -> int | None:
+    """Return how many arms have come up, where the policy counts them, repetitions included.
+
+    Race counts from the last alarm of its watch on; its position in the order goes on.
+    """
+    tried = getattr(state, "tried", None)
+    return None if tried is None else max(int(tried), int(getattr(state, "position", 0)))
 
 
 def _delay(bandit: Bandit) -> DelayShown | None:

@@ -121,7 +121,7 @@ class Transaction(ABC):
 
     @abstractmethod
     def answer_to(self, decision: int) -> int | None:
-        """Return the number of the row that answered a decision: REWARDED or DROPPED."""
+        """Return the number of the row that answered a decision: REWARDED, DROPPED or LATE."""
 
     @abstractmethod
     def set_answer(self, decision: int, seq: int) -> None:

@@ -122,6 +122,8 @@ class _MemoryTransaction(Transaction):
             if row.kind == Kind.DECIDED:
                 seq = self.answer_to(row.seq)
                 answer = None if seq is None else self.row(seq)
+                if answer is not None and answer.kind == Kind.LATE:
+                    answer = None
                 value = None if answer is None else answer.value
                 found.setdefault(row.bandit, []).append(
                     Due(row.seq, row.mark, value, answer is not None)

@@ -44,6 +44,16 @@ class Kind(IntEnum):
     CLOSED = 10
 
 
+STATUSES: dict[int, str] = {
+    Kind.REWARDED: "rewarded",
+    Kind.DROPPED: "dropped",
+    Kind.LATE: "expired",
+}
+"""What callers are shown as the status of a decision with such an answer."""
+ANSWERS = tuple(STATUSES)
+"""What ends the wait for a reward. A late one came after the wait, and counts for nothing."""
+
+
 class Row(NamedTuple):
     """A row of the log."""
 

@@ -12,6 +12,7 @@ from handful.errors import DamagedStoreError, StoreInUseError
 from handful.storage.contract import Transaction
 from handful.storage.guarded import guarded
 from handful.storage.rows import (
+    ANSWERS,
     Answer,
     BanditRow,
     Due,
@@ -35,7 +36,6 @@ from handful.storage.schema import (
 PAGE = 10_000
 """Rows that are read at once."""
 COLUMNS = "seq, at, bandit, kind, ref, mark, value, subset, note, answer, checksum"
-ANSWERS = (Kind.REWARDED, Kind.DROPPED)
 
 
 class Opened(Protocol):
@@ -211,7 +211,10 @@ class SQLiteTransaction(Transaction):
                 answer = self.row(seq)
                 if answer is None or answer.kind not in ANSWERS or answer.ref != row.seq:
                     raise damaged(f"what is noted as the answer to decision {row.seq} is none")
-                value = answer.value
+                if answer.kind == Kind.LATE:
+                    seq = None
+                else:
+                    value = answer.value
             found.setdefault(row.bandit, []).append(Due(row.seq, row.mark, value, seq is not None))
         return found
 

@@ -1,0 +1,174 @@
+"""The desk: defects that were found by attacking it, each of which failed here before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from handful.service import bandits
+from handful.service import bodies as b
+from handful.service.bodies import MOST_MEMORY
+from tests.service.world import World
+
+
+@pytest.fixture(params=["memory", "disk"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    """A world on each kind of store."""
+    return World(tmp_path / "store.db" if request.param == "disk" else None)
+
+
+def test_exploring_goes_on_after_arms_were_removed(world: World) -> None:
+    """A restart changed the order of the arms, and the store was called damaged."""
+    world.create(arms=list("abcdefgh"), explore=1.0)
+    world.do(lambda session: session.remove_arms("front", ["b", "d"]))
+    world.save()
+    world.decide(n=20)
+    before = world.bytes()
+    world.crash()
+    assert world.bytes() == before
+
+
+def test_a_checkpoint_leaves_no_bandit_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a crash, rows of bandits that nobody had asked for yet were skipped for ever."""
+    monkeypatch.setattr(bandits, "MOST_ROWS", 20)
+    world.create()
+    world.save()
+    world.decide(n=5)
+    world.crash()
+    world.create("busy")
+    for _ in range(50):
+        world.decide("busy")
+    assert world.shown().decisions == 5
+    world.crash()
+    assert world.shown().decisions == 5
+
+
+def test_many_new_bandits_leave_no_bandit_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bandits, "MOST_LIVE", 2)
+    world.create()
+    world.save()
+    world.decide(n=5)
+    world.crash()
+    for number in range(6):
+        world.create(f"b{number}")
+    assert world.shown().decisions == 5
+
+
+def test_rewards_count_once_where_the_default_is_switched_off(world: World) -> None:
+    """Rewards whose window was still open were lost."""
+    world.create(window=10.0, default=0.0)
+    for each in world.decide(n=10):
+        world.reward(each.id, 1.0)
+    world.change(default=None)
+    world.clock.wait(60.0)
+    world.desk.sweep()
+    shown = world.shown()
+    assert sum(each.pulls for each in shown.arms_in_memory) + shown.forgotten == 10
+    assert sum(each.in_flight for each in shown.arms_in_memory) == 0
+
+
+def test_rewards_count_once_where_a_default_is_switched_on(world: World) -> None:
+    """They were settled a second time when their window ended."""
+    world.create(window=10.0)
+    for each in world.decide(n=100):
+        world.reward(each.id, 1.0)
+    forgotten = world.shown().forgotten
+    pulls = sum(each.pulls for each in world.shown().arms_in_memory)
+    world.change(default=0.0)
+    world.clock.wait(60.0)
+    world.desk.sweep()
+    shown = world.shown()
+    assert shown.forgotten == forgotten
+    assert sum(each.pulls for each in shown.arms_in_memory) == pulls
+    before = world.bytes()
+    world.crash()
+    assert world.bytes() == before
+
+
+def test_a_negative_zero_is_a_zero(world: World) -> None:
+    """SQLite stores 0.0 for it, and the row was called damaged ever after."""
+    world.create()
+    (decision,) = world.decide()
+    world.reward(decision.id, -0.0)
+    assert world.reward(decision.id, 0.0) == "duplicate"
+    before = world.bytes()
+    world.crash()
+    assert world.bytes() == before
+    assert world.shown().rewards == 1
+
+
+def test_an_open_end_keeps_an_arm(world: World) -> None:
+    """All arms could be removed, and one that was removed was recommended."""
+    world.create(open=True, arms=["a", "b", "c"])
+    world.decide(n=2)
+    assert world.refused(lambda session: session.remove_arms("front", ["a", "b", "c"])) == 422
+    assert world.refused(lambda session: session.remove_arms("front", ["a", "a"])) == 422
+    best = world.shown().recommended
+    assert best is not None
+    removed = world.do(lambda session: session.remove_arms("front", [best]))
+    assert removed == b.ArmsRemoved(2, 1)
+    shown = world.shown()
+    assert shown.recommended != best
+    assert [each.arm for each in shown.arms_in_memory if each.recommended] in (
+        [], [shown.recommended]
+    )  # fmt: skip
+    assert best not in {each.arm for each in world.decide(n=10)}
+
+
+def test_a_memory_of_any_size_is_made_at_once(world: World) -> None:
+    """A policy for endless arms made room for 2^31 arms, for minutes."""
+    assert MOST_MEMORY <= 100_000
+    shown = world.create(policy="qucb-m", open=True, memory=1000)
+    assert shown.memory == 1000
+
+
+def test_a_clock_that_goes_back_changes_nothing(world: World) -> None:
+    world.create(window=10.0)
+    world.decide()
+    world.clock.wait(10.0)
+    world.desk.sweep()
+    world.clock.wait(-5000.0)
+    world.desk.sweep()
+    (later,) = world.decide()
+    assert (world.shown().expired, world.shown().waiting) == (1, 1)
+    assert world.refused(lambda session: session.reward(later.id, 1.0)) == 0
+    world.crash()
+    world.desk.sweep()
+    assert world.shown().expired == 1
+
+
+def test_a_longer_or_shorter_window_is_that_of_open_decisions(world: World) -> None:
+    world.create(window=10.0)
+    world.decide(n=2)
+    world.change(window=100.0)
+    world.clock.wait(50.0)
+    world.desk.sweep()
+    assert world.shown().waiting == 2
+    world.change(window=20.0)
+    world.desk.sweep()
+    assert (world.shown().waiting, world.shown().expired) == (0, 2)
+    world.change(window=None)
+    world.decide(n=3)
+    world.clock.wait(10**6)
+    world.desk.sweep()
+    assert world.shown().waiting == 3
+
+
+def test_many_windows_end_in_parts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handful.service.desk.MOST_DUE", 7)
+    world.create(window=1.0, default=0.0)
+    world.decide(n=50)
+    world.clock.wait(1.0)
+    rounds = 1
+    while world.desk.sweep():
+        rounds += 1
+    assert rounds > 5
+    assert world.shown().expired == 50
+    before = world.bytes()
+    world.crash()
+    assert world.bytes() == before
