@@ -84,6 +84,7 @@ class Server:
         for thread in self._threads:
             thread.start()
         self.pid: int | None = None
+        self.clients: list[Client] = []
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -134,6 +135,8 @@ class Server:
         return self
 
     def __exit__(self, *error: object) -> None:
+        for client in self.clients:
+            client.close()
         if self.pid is not None:
             self.stop(signal.SIGKILL)
         assert self._process.stdin is not None
@@ -151,6 +154,7 @@ class Client:
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        server.clients.append(self)
         self._connection: HTTPConnection | None = None
         self._port = 0
 
@@ -169,7 +173,8 @@ class Client:
             response = self._connection.getresponse()
             text = response.read()
             headers_out = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, json.loads(text) if text else None, headers_out)
+            said = json.loads(text) if "json" in headers_out.get("content-type", "") else text
+            return Answer(response.status, said, headers_out)
         except (OSError, HTTPException) as error:
             self.close()
             raise ConnectionError(str(error)) from error

@@ -20,7 +20,7 @@ from handful.service.bandits import Bandits, StoreLookUp
 from handful.service.doctor import examine, replay
 from handful.service.ids import Ids
 from handful.storage import SQLiteStorage
-from handful.storage.rows import Kind, Row
+from handful.storage.rows import ANSWERS, Kind, Row
 from tests.service.server import PATIENCE, SMALL, Answer, Client, Server
 
 CLIENTS = 8
@@ -197,7 +197,7 @@ def check_acknowledged(store: Path, told: list[Acknowledged]) -> None:
 
     answers: dict[int, list[Row]] = {}
     for row in rows.values():
-        if row.kind in (Kind.REWARDED, Kind.DROPPED):
+        if row.kind in ANSWERS:
             answers.setdefault(row.ref or 0, []).append(row)
     assert all(len(each) == 1 for each in answers.values())
     for each in told:

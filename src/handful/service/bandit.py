@@ -20,7 +20,7 @@ import handful
 from handful.core.posted import PostedArms
 from handful.core.rng import generator_from, uniform, words
 from handful.core.tickets import Decision, Receipt
-from handful.errors import DamagedStoreError, SettingError, UnknownNameError
+from handful.errors import DamagedStoreError, SettingError, StateError, UnknownNameError
 from handful.policies import POLICIES, Policy
 from handful.policies.settings import unit_reward
 from handful.service.delays import Delays
@@ -369,9 +369,9 @@ class Bandit:
         try:
             saved = _decode(body)
         except msgspec.MsgspecError as error:
-            raise DamagedStoreError(f"a snapshot cannot be read: {error}") from None
+            raise StateError(f"a snapshot cannot be read: {error}") from None
         if saved.format != FORMAT:
-            raise DamagedStoreError(f"a snapshot has the format {saved.format}, not {FORMAT}")
+            raise StateError(f"a snapshot has the format {saved.format}, not {FORMAT}")
         bandit = cls.__new__(cls)
         bandit.config, bandit.counted = saved.config, saved.counted
         bandit.delays = Delays(saved.delays)

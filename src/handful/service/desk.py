@@ -10,7 +10,6 @@ are forgotten, and loaded again from the store.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -49,6 +48,7 @@ from handful.service.bodies import (
     Rewards,
     shown_time,
 )
+from handful.service.clock import Clock, going_on, steady_clock
 from handful.service.ids import Ids
 from handful.service.problems import Problem
 from handful.storage.contract import Storage, Transaction
@@ -65,14 +65,7 @@ MOST_POINTS = 256
 LEAST_STRIDE = 4
 """Decisions between two points."""
 
-Clock = Callable[[], int]
 T = TypeVar("T")
-
-
-def steady_clock() -> Clock:
-    """Return a clock in milliseconds since 1970 that does not follow jumps of the system's."""
-    began, monotonic = time.time_ns(), time.monotonic_ns()
-    return lambda: (began + time.monotonic_ns() - monotonic) // 1_000_000
 
 
 class Desk:
@@ -80,13 +73,13 @@ class Desk:
 
     def __init__(self, storage: Storage, clock: Clock | None = None) -> None:
         self.storage = storage
-        self.clock = clock or steady_clock()
         self.bandits = Bandits()
         self.ids = Ids(storage.identity())
         self.forget_at = 0
         self.changed: set[int] = set()
         """Bandits that have changed since somebody looked: for the live page."""
         with storage.begin() as tx:
+            self.clock = going_on(clock or steady_clock(), tx.last()[1])
             self.bandits.start(tx)
             self.windows = _windows(tx)
             """The windows in use, and up to which row they were looked at."""

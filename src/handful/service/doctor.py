@@ -73,10 +73,9 @@ def examine(storage: Storage, progress: Progress | None = None) -> Report:
     tx = storage.begin()
     try:
         made = Replay(tx)
-        last = tx.last()[0]
         seen = 0
         try:
-            at = 0
+            last, at = tx.last()[0], 0
             for row in tx.rows():
                 if row.at < at:
                     problems.append(f"row {row.seq} is older than the row before it")

@@ -61,6 +61,7 @@ class Writer:
         self.failing: str | None = None
         """Why the store could not be used; None if it could, or can again."""
         self.batches = 0
+        self._sweeps = True
 
     def start(self) -> None:
         """Begin to work."""
@@ -202,8 +203,13 @@ class Writer:
             more = session.sweep()
 
         try:
-            if self._desk.windows and (self.failing is None or await self._probe() is None):
+            works = self.failing is None or await self._probe() is None
+            if self._desk.windows and self._sweeps and works:
                 await self._commit(handle)
+        except DamagedStoreError as error:
+            # It would be the same at every look.
+            self._sweeps = False
+            log.error("windows are not ended any more", extra={"reason": str(error)})
         except StoreError as error:
             self._refusal(error)
         except Exception:

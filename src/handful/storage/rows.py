@@ -77,7 +77,8 @@ class Row(NamedTuple):
         if value is not None:
             value += 0.0
         form = b"%d,%d,%d,%d,%r,%r,%r,%r"
-        return crc32(note or b"", crc32(form % (seq, at, bandit, kind, ref, mark, value, subset)))
+        check = crc32(form % (seq, at, bandit, kind, ref, mark, value, subset))
+        return check if note is None else crc32(note, check ^ 1)
 
 
 def checked(row: Row, check: int) -> Row:

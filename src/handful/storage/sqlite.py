@@ -147,10 +147,12 @@ class SQLiteStorage(Storage):
         """Copy everything that is committed to a new file."""
         copy_live(self.path, path)
 
-    @guarded
     def verify(self) -> list[str]:
         """Return what SQLite finds wrong with the file."""
-        found = [line for (line,) in self.connection.execute("PRAGMA integrity_check(20)")]
+        try:
+            found = [line for (line,) in self.connection.execute("PRAGMA integrity_check(20)")]
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            found = [str(error)]
         return [] if found == ["ok"] else [f"SQLite: {line}" for line in found]
 
     def size(self) -> int:

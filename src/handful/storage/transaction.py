@@ -273,9 +273,10 @@ class SQLiteTransaction(Transaction):
     @guarded
     def subset(self, number: int) -> bytes:
         found = self._run("SELECT digest, body FROM subsets WHERE number=?", (number,)).fetchone()
-        if found is None or hashlib.sha256(found[1]).digest() != found[0]:
+        body = None if found is None else found[1]
+        if type(body) is not bytes or hashlib.sha256(body).digest() != found[0]:
             raise damaged(f"set {number} of allowed arms is not what was stored")
-        return bytes(found[1])
+        return body
 
     @guarded
     def bandit_named(self, name: str) -> BanditRow | None:
@@ -355,7 +356,7 @@ class SQLiteTransaction(Transaction):
         found = self._run(
             "SELECT seq, body, checksum FROM snapshots WHERE bandit=?", (bandit,)
         ).fetchone()
-        if found is None:
+        if found is None or (type(found[0]), type(found[1])) != (int, bytes):
             return None
         snapshot = Snapshot(bandit, found[0], found[1])
         return snapshot if snapshot.check() == found[2] else None

@@ -48,7 +48,7 @@ EVERY_FIELD = (
     Row(6, 2**45, 1, Kind.LATE, 2, None, 5e-324),
     Row(7, 2**45, 1, Kind.CLOSED, 4, 0),
     Row(8, 2**45, 1, Kind.REWARDED, 3, 1, -0.0),
-    Row(9, 2**45, 1, Kind.REWARDED, 4, 1, 2.0**53),
+    Row(9, 2**45, 1, Kind.REWARDED, 4, 1, 2.0**53, None, b""),
 )
 
 
