@@ -227,6 +227,7 @@ class Machine(RuleBasedStateMachine):
         model.arms -= set(labels)
         model.removed |= set(labels)
         assert self.world.refused(lambda session: session.remove_arms(name, labels)) == 404
+        self.decide(pick, 4, None, False)
 
     # Decisions and rewards.
 
@@ -299,6 +300,22 @@ class Machine(RuleBasedStateMachine):
             assert outcome.status == {"conflict": 409, "expired": 410}[expected]
         else:
             self._agrees(outcome, expected)
+
+    @precondition(lambda self: self._written_off())
+    @rule(pick=picks)
+    def reward_late(self, pick: int) -> None:
+        """Report a reward after the window of its decision."""
+        written_off = self._written_off()
+        id = written_off[pick % len(written_off)]
+        self._expected(id, 1.0)
+        assert self.world.do(lambda session: session.reward(id, 1.0)).outcome == "expired"
+
+    def _written_off(self) -> list[str]:
+        return [
+            id
+            for id, each in self.decisions.items()
+            if each.status == "expired" and not self.all[each.owner].deleted
+        ]
 
     @rule(picked=st.lists(st.tuples(picks, st.sampled_from(REWARDS)), min_size=1, max_size=5))
     def reward_many(self, picked: list[tuple[int, float]]) -> None:

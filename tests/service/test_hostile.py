@@ -141,7 +141,7 @@ def _holds(service: Service, count: int, seed: int) -> None:
 
 
 def test_a_few_thousand_requests(service: Service) -> None:
-    _holds(service, 3000, 1)
+    _holds(service, 2500, 1)
 
 
 def test_long_100_000_requests(service: Service) -> None:
