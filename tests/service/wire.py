@@ -91,7 +91,7 @@ class Line:
         with _connected(self._address) as line:
             answers = Answers(line)
             with suppress(ConnectionError):
-                size = -(-len(hostile.raw) // hostile.parts)
+                size = max(1, -(-len(hostile.raw) // hostile.parts))
                 for start in range(0, len(hostile.raw), size):
                     line.sendall(hostile.raw[start : start + size])
             with suppress(OSError):
