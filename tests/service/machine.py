@@ -47,6 +47,8 @@ class Decision:
     key: str | None
     status: str = "open"
     reward: float | None = None
+    late: bool = False
+    """Whether a reward came after the window; it is counted once, however often it is sent."""
 
 
 @dataclass
@@ -60,7 +62,6 @@ class Model:
     default: float | None
     arms: set[str]
     removed: set[str] = field(default_factory=set)
-    late: int = 0
     deleted: bool = False
 
 
@@ -280,7 +281,7 @@ class Machine(RuleBasedStateMachine):
         if decision.status == "rewarded":
             return "duplicate" if decision.reward == value else "conflict"
         if decision.status == "expired":
-            model.late += 1
+            decision.late = True
             return "expired"
         decision.status, decision.reward = "rewarded", value
         return "credited"
@@ -426,7 +427,9 @@ class Machine(RuleBasedStateMachine):
                      ("open", "rewarded", "dropped", "expired")}  # fmt: skip
             assert (shown.decisions, shown.waiting) == (len(mine), count["open"])
             assert (shown.rewards, shown.dropped) == (count["rewarded"], count["dropped"])
-            assert (shown.expired, shown.late) == (count["expired"], model.late)
+            assert (shown.expired, shown.late) == (
+                count["expired"], sum(each.late for each in mine)
+            )  # fmt: skip
             assert shown.arms == len(model.arms)
             settings = shown.window, shown.default, shown.explore
             assert settings == (model.window, model.default, model.explore)
