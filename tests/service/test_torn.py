@@ -211,9 +211,7 @@ def look_at_rows(tx: Transaction, history: History, last: int) -> int:
     """Rows, answers and labels are what was written, or are refused."""
     refused = 0
     answers = {
-        row.ref: row.seq
-        for row in history.rows.values()
-        if row.kind in ANSWERS and row.seq <= last
+        row.ref: row.seq for row in history.rows.values() if row.kind in ANSWERS and row.seq <= last
     }
     for seq in range(1, last + 1):
         row = history.rows[seq]
