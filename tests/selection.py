@@ -244,6 +244,9 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_thompson.py::test_an_arm_is_pulled_with_the_probability_that_its_draw_"
         "is_the_highest[3",
         "tests/test_packaging.py::test_the_tests_of_the_sdist",
+        "tests/service/test_hostile.py::test_long",
+        "tests/service/test_machine.py::test_long",
+        "tests/service/test_openapi.py::test_long",
     ),
     # Takes seconds in plain Python.
     SLOW: (
@@ -267,6 +270,10 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/benchmarks/test_serve.py",
         "tests/service/test_examples.py",
         "tests/test_contributing.py::test_an_added_policy",
+        "tests/service/test_bandit.py",
+        "tests/service/test_hostile.py",
+        "tests/service/test_machine.py",
+        "tests/service/test_openapi.py",
     ),
 }
 

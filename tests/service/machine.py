@@ -47,6 +47,8 @@ class Decision:
     key: str | None
     status: str = "open"
     reward: float | None = None
+    late: bool = False
+    """Whether a reward came after the window; it is counted once, however often it is sent."""
 
 
 @dataclass
@@ -60,7 +62,6 @@ class Model:
     default: float | None
     arms: set[str]
     removed: set[str] = field(default_factory=set)
-    late: int = 0
     deleted: bool = False
 
 
@@ -227,6 +228,7 @@ class Machine(RuleBasedStateMachine):
         model.arms -= set(labels)
         model.removed |= set(labels)
         assert self.world.refused(lambda session: session.remove_arms(name, labels)) == 404
+        self.decide(pick, 4, None, False)
 
     # Decisions and rewards.
 
@@ -279,7 +281,7 @@ class Machine(RuleBasedStateMachine):
         if decision.status == "rewarded":
             return "duplicate" if decision.reward == value else "conflict"
         if decision.status == "expired":
-            model.late += 1
+            decision.late = True
             return "expired"
         decision.status, decision.reward = "rewarded", value
         return "credited"
@@ -299,6 +301,22 @@ class Machine(RuleBasedStateMachine):
             assert outcome.status == {"conflict": 409, "expired": 410}[expected]
         else:
             self._agrees(outcome, expected)
+
+    @precondition(lambda self: self._written_off())
+    @rule(pick=picks)
+    def reward_late(self, pick: int) -> None:
+        """Report a reward after the window of its decision."""
+        written_off = self._written_off()
+        id = written_off[pick % len(written_off)]
+        self._expected(id, 1.0)
+        assert self.world.do(lambda session: session.reward(id, 1.0)).outcome == "expired"
+
+    def _written_off(self) -> list[str]:
+        return [
+            id
+            for id, each in self.decisions.items()
+            if each.status == "expired" and not self.all[each.owner].deleted
+        ]
 
     @rule(picked=st.lists(st.tuples(picks, st.sampled_from(REWARDS)), min_size=1, max_size=5))
     def reward_many(self, picked: list[tuple[int, float]]) -> None:
@@ -409,7 +427,9 @@ class Machine(RuleBasedStateMachine):
                      ("open", "rewarded", "dropped", "expired")}  # fmt: skip
             assert (shown.decisions, shown.waiting) == (len(mine), count["open"])
             assert (shown.rewards, shown.dropped) == (count["rewarded"], count["dropped"])
-            assert (shown.expired, shown.late) == (count["expired"], model.late)
+            assert (shown.expired, shown.late) == (
+                count["expired"], sum(each.late for each in mine)
+            )  # fmt: skip
             assert shown.arms == len(model.arms)
             settings = shown.window, shown.default, shown.explore
             assert settings == (model.window, model.default, model.explore)

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import handful
 from handful.errors import DamagedStoreError, HandfulError, SettingError
 from handful.policies import POLICIES
 from handful.service import bodies as b
@@ -180,13 +179,12 @@ def _cells(bandit: Bandit, allowed: frozenset[str] | None, draws: int) -> dict[s
     The state is the same before each decision: only the generator of exploration moves on.
     """
     found: dict[str, list[float]] = {}
-    saved = bandit.policy.to_bytes()
-    arms: Any = bandit.policy.arms
+    before = bandit.policy
     for _ in range(draws):
+        bandit.policy = before.clone()
         choice = bandit.decide(allowed)
         assert choice.probability is not None
         found.setdefault(choice.label, []).append(choice.probability)
-        bandit.policy = handful.from_bytes(saved, arms=arms)
     return found
 
 
@@ -198,16 +196,17 @@ CRITICAL = {1: 15.14, 3: 21.11, 11: 36.56}
 """By degrees of freedom: exceeded by chance once in 10,000 times."""
 
 
-@pytest.mark.parametrize("explore", [0.1, 0.6, 1.0])
-@pytest.mark.parametrize("some", [None, 4, 2])
+@pytest.mark.parametrize(
+    ("explore", "some"), [(0.1, None), (0.6, None), (1.0, None), (0.6, 4), (0.3, 2)]
+)
 def test_arms_are_drawn_with_the_logged_probability(explore: float, some: int | None) -> None:
-    """False alarms: at most 9 in 10,000 over all cases, of a fixed seed."""
+    """False alarms: at most 5 in 10,000 over all cases, of a fixed seed."""
     config = Config(name="x", policy="race", memory=3, seed=11, explore=explore)
     bandit = Bandit(config, ARMS)
     for reward in (0.0, 1.0, 1.0, 0.0, 1.0):
         bandit.reward(bandit.decide(None).ticket, reward, 0)
     allowed = None if some is None else frozenset(ARMS[3 : 3 + some])
-    draws = 6000
+    draws = 3000
     cells = _cells(bandit, allowed, draws)
     among = ARMS if allowed is None else sorted(allowed)
     assert set(cells) == set(among)
@@ -219,7 +218,7 @@ def test_arms_are_drawn_with_the_logged_probability(explore: float, some: int | 
 def test_a_wrong_probability_would_be_seen() -> None:
     """Logged as if the policy's own arm were not among the uniform draws: off by explore / n."""
     config = Config(name="x", policy="race", memory=3, seed=11, explore=0.6)
-    draws = 6000
+    draws = 3000
     cells = _cells(Bandit(config, ARMS), None, draws)
     wrong = {
         label: [0.4 if each[0] > 0.1 else 0.6 / 11] * len(each) for label, each in cells.items()

@@ -36,7 +36,7 @@ def run(machine: type[Machine], examples: int, steps: int) -> None:
     )
 
 
-@pytest.mark.parametrize(("machine", "examples"), [(Machine, 50), (DiskMachine, 20)])
+@pytest.mark.parametrize(("machine", "examples"), [(Machine, 100), (DiskMachine, 40)])
 def test_the_desk_agrees_with_a_model(machine: type[Machine], examples: int) -> None:
     run(machine, examples, 40)
 
@@ -152,5 +152,5 @@ def test_a_mistake_is_noticed(mistake: Mistake, monkeypatch: pytest.MonkeyPatch)
     mistake(monkeypatch)
     before = bandits.MOST_ROWS, bandits.MOST_LIVE
     with pytest.raises(Exception):  # noqa: B017, PT011
-        run(Machine, 80, 40)
+        run(Machine, 200, 40)
     bandits.MOST_ROWS, bandits.MOST_LIVE = before
