@@ -153,6 +153,18 @@ def test_a_snapshot_that_cannot_be_read_is_not_needed(tmp_path: Path) -> None:
         assert states(storage) == before
 
 
+def test_a_damaged_snapshot_counts_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with SQLiteStorage(path, durable=False) as storage, storage.begin() as tx:
+        for bandit in range(1, 5):
+            tx.put_snapshot(Snapshot(bandit, 7, b"state"))
+    change(path, "UPDATE snapshots SET checksum=checksum + 1 WHERE bandit=1")
+    change(path, "UPDATE snapshots SET body=x'7374617466' WHERE bandit=2")
+    change(path, "UPDATE snapshots SET seq=6 WHERE bandit=3")
+    with SQLiteStorage(path, durable=False) as storage, storage.begin() as tx:
+        assert [tx.snapshot(bandit) is None for bandit in range(1, 5)] == [True, True, True, False]
+
+
 def test_an_emptied_file_is_refused(tmp_path: Path) -> None:
     """A file that lost its contents is no new store; one that was deleted is."""
     path = tmp_path / "store.db"
