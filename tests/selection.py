@@ -250,6 +250,9 @@ LISTED: dict[str, tuple[str, ...]] = {
     ),
     # Takes seconds in plain Python.
     SLOW: (
+        "tests/service/test_kill.py",  # kills servers
+        "tests/service/test_torn.py",
+        "tests/service/test_unavailable.py",
         "tests/core/test_reservoir.py::test_a_million",
         "tests/core/test_tickets.py::test_100_000",
         "tests/evaluation/test_open_bandit.py",  # pip downloads a file

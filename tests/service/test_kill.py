@@ -179,7 +179,7 @@ def check_acknowledged(store: Path, told: list[Acknowledged]) -> None:
                 msgspec.json.decode(answer.body)
                 for key in sorted({key for each in told for key in each.decisions})
                 for name in (each["name"] for each in BANDITS)
-                if (answer := tx.answered(f"anybody /v1/bandits/{name}/decisions", key))
+                if (answer := tx.answered(f"anybody POST /v1/bandits/{name}/decisions", key))
             ]
     decisions = [made for each in told for batch in each.decisions.values() for made in batch]
     assert len(decisions) > 50
@@ -194,6 +194,8 @@ def check_acknowledged(store: Path, told: list[Acknowledged]) -> None:
         number for number in numbers if number is not None
     )
     assert len(bodies) == sum(len(each.decisions) for each in told)
+
+    print(len(decisions), "decisions and", sum(len(each.rewards) for each in told), "rewards")
 
     answers: dict[int, list[Row]] = {}
     for row in rows.values():

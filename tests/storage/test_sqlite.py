@@ -24,7 +24,7 @@ def filled(path: Path) -> None:
     desk = Desk(SQLiteStorage(path, durable=False))
     with desk.batch() as session:
         for name in ("good", "bad"):
-            session.create(NewBandit(name=name, memory=2, arms=["x", "y", "z"], window=9.0))
+            session.create(NewBandit(name=name, memory=2, arms=["x", "y", "z"], window=9.0, seed=1))
             made = session.decide(name, NewDecisions(n=4, keys=[f"{name} {i}" for i in range(4)]))
             session.reward(made.decisions[0].id, 1.0)
     desk.close()
@@ -99,7 +99,7 @@ def test_a_bandit_that_cannot_be_loaded(tmp_path: Path, statement: str) -> None:
 
 LATER = {
     "the row of a decision": (
-        "UPDATE log SET ref=2 WHERE seq=9",
+        "UPDATE log SET ref=ref + 1 WHERE seq=9",
         lambda session, ids: session.decision(ids(9)),
     ),
     "a row is missing": (
@@ -151,6 +151,18 @@ def test_a_snapshot_that_cannot_be_read_is_not_needed(tmp_path: Path) -> None:
         with storage.begin() as tx:
             tx.put_snapshot(Snapshot(2, tx.last()[0], b"of another version"))
         assert states(storage) == before
+
+
+def test_a_damaged_snapshot_counts_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with SQLiteStorage(path, durable=False) as storage, storage.begin() as tx:
+        for bandit in range(1, 5):
+            tx.put_snapshot(Snapshot(bandit, 7, b"state"))
+    change(path, "UPDATE snapshots SET checksum=checksum + 1 WHERE bandit=1")
+    change(path, "UPDATE snapshots SET body=x'7374617466' WHERE bandit=2")
+    change(path, "UPDATE snapshots SET seq=6 WHERE bandit=3")
+    with SQLiteStorage(path, durable=False) as storage, storage.begin() as tx:
+        assert [tx.snapshot(bandit) is None for bandit in range(1, 5)] == [True, True, True, False]
 
 
 def test_an_emptied_file_is_refused(tmp_path: Path) -> None:

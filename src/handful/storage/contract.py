@@ -9,12 +9,15 @@ after some row, so that a restart need not begin with the first one; it is a cac
 All reading and writing is in a **transaction**:
 
 - It is applied as a whole or not at all. When `commit` returns, it is on disk, and survives a
-  crash of the process or of the machine. If it raises, nothing of it will ever be seen.
+  crash of the process or of the machine. If it raises, nothing of it is seen. (If the disk failed
+  at the very end of a commit, and the process ended before the next one, a restart may find the
+  whole transaction. Nobody was told so, and a request that is repeated is a duplicate.)
 - A transaction sees what it has written itself.
 - Rows of the log are numbered 1, 2, 3, ... without gaps, also where transactions were rolled back.
 - `at` never decreases from row to row.
 - There is one transaction at a time. A store that several processes share serialises them.
 - What was damaged on disk raises `DamagedStoreError` when it is read, and is never taken for data.
+  (A damaged snapshot counts as none.)
 - A disk that is full, or fails, raises `StoreUnavailableError`; the store is as it was before, and
   works again when there is room.
 
