@@ -31,6 +31,10 @@ from handful.storage.schema import (
 )
 from handful.storage.transaction import SQLiteTransaction
 
+MIGRATIONS: dict[int, tuple[str, ...]] = {}
+"""By version: the statements that make the tables of the next one. Nothing is released yet, so
+there is one version. A version that was released has a store in tests/storage/golden."""
+
 
 class SQLiteStorage(Storage):
     """A store in a file, which is made if there is none.
@@ -105,6 +109,22 @@ class SQLiteStorage(Storage):
             )
         if version < 1:
             raise DamagedStoreError(f"{str(self.path)!r} has no version: it is not a whole store")
+        while version < SCHEMA:
+            self._step(version)
+            version += 1
+
+    def _step(self, version: int) -> None:
+        """Make a store of the next version out of one of this version, as a whole or not at all."""
+        run = self.connection.execute
+        run("BEGIN IMMEDIATE")
+        try:
+            for statement in MIGRATIONS[version]:
+                run(statement)
+            run(f"PRAGMA user_version={version + 1}")
+            run("COMMIT")
+        except BaseException:
+            run("ROLLBACK")
+            raise
 
     def _check(self) -> None:
         """Refuse a file that is not what was written, as far as it shows without reading it all."""
