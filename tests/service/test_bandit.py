@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from handful.errors import DamagedStoreError, HandfulError, SettingError
+from handful.errors import DamagedStoreError, HandfulError, SettingError, StateError
 from handful.policies import POLICIES
 from handful.service import bodies as b
 from handful.service.bandit import Bandit, Config
@@ -255,5 +255,5 @@ def test_a_snapshot_that_cannot_be_read() -> None:
     world.create()
     body = world.bytes()[1]
     for wrong in (b"", body[:-1], b"\x00" + body, body[:1] + b"\x63" + body[2:]):
-        with pytest.raises(DamagedStoreError):
+        with pytest.raises(StateError):
             Bandit.from_bytes(wrong, lambda numbers: {})

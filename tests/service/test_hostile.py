@@ -133,7 +133,7 @@ def _holds(service: Service, count: int, seed: int) -> None:
     assert service.stop() == 0
     log = service.log
     assert '"route":"/v1/bandits"' in log
-    for secret in (service.key, service.key[3:20], MARK, "evil.example", "Traceback"):
+    for secret in (service.key, service.key[3:20], MARK, "evil.example", "Traceback", "WebSocket"):
         assert secret not in log
     assert '"level":"error"' not in log
     with SQLiteStorage(service.store) as storage:

@@ -257,6 +257,8 @@ class PointShown(Struct):
     recommended: str | None
     memory: list[str]
     waiting: int
+    best_guess: float | None
+    """The mean of the recommended arm then."""
 
 
 class History(Struct):

@@ -74,6 +74,9 @@ class PatientProtocol(HttpToolsProtocol):
         """Refuse what is not HTTP."""
         self._refuse(400, "this is not a request of HTTP/1.1")
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Log nothing: who asks for another protocol is answered in this one."""
+
     def _refuse(self, status: int, detail: str) -> None:
         body = Problem(status, detail).body(secrets.token_hex(8))
         head = (

@@ -12,6 +12,7 @@ from handful.core.posted import PostedArms
 from handful.errors import ExhaustedError
 from handful.policies import POLICIES
 from handful.policies.allowed import stand_in
+from handful.policies.settings import UNIT
 from handful.service.bandit import Bandit
 from handful.service.bodies import (
     ArmShown,
@@ -37,6 +38,7 @@ class _Past(msgspec.Struct, array_like=True):
     recommended: int | None
     memory: list[int]
     waiting: int
+    best_guess: float | None = None
 
 
 def recommended(bandit: Bandit) -> str | None:
@@ -109,7 +111,7 @@ def bandit(bandit: Bandit, created_at: str, last_seq: int) -> BanditShown:
         recommended=best,
         arms_in_memory=arms,
         arms_tried=_tried(state),
-        place=stats.place,
+        place=policy._acts_as.place(state, policy._p),
         reward_rate=counted.total / counted.rewards if counted.rewards else None,
         recent_rate=counted.recent if counted.rewards else None,
         best_guess=guess,
@@ -164,8 +166,21 @@ def point(bandit: Bandit, decisions: int, at: int) -> Point:
         None if best is None else bandit.numbers.get(best),
         sorted(bandit.numbers[label] for label in memory),
         counted.waiting,
+        _guess(bandit),
     )
     return Point(decisions, at, msgspec.msgpack.encode(past))
+
+
+def _guess(bandit: Bandit) -> float | None:
+    """Return the mean of the recommended arm, in the caller's units; None if it has no reward."""
+    policy = bandit.policy
+    state = policy._state
+    best = policy._acts_as.recommend_arm(state, policy._p)
+    for slot in range(state.held):
+        if state.arm[slot] == best and state.pulls[slot]:
+            lo, hi = bandit.config.rescale or UNIT
+            return float(lo + (hi - lo) * state.sums[slot] / state.pulls[slot])
+    return None
 
 
 def _is_there(policy: Any, slot: int) -> bool:
@@ -184,4 +199,5 @@ def past(point: Point, bandit: Bandit, label: Callable[[int], str]) -> PointShow
         None if body.recommended is None else label(body.recommended),
         [label(number) for number in body.memory],
         body.waiting,
+        body.best_guess,
     )
