@@ -165,6 +165,24 @@ def test_a_damaged_snapshot_counts_as_none(tmp_path: Path) -> None:
         assert [tx.snapshot(bandit) is None for bandit in range(1, 5)] == [True, True, True, False]
 
 
+def test_an_index_of_names_that_lost_a_bandit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    filled(path)
+    direct = sqlite3.connect(path, isolation_level=None)
+    (page,) = direct.execute(
+        "SELECT rootpage FROM sqlite_master WHERE name='bandit_names'"
+    ).fetchone()
+    direct.close()
+    contents = bytearray(path.read_bytes())
+    contents[(page - 1) * 4096 + 3 : (page - 1) * 4096 + 5] = b"\0\0"  # how many entries it has
+    path.write_bytes(contents)
+    with SQLiteStorage(path, durable=False) as storage, storage.begin() as tx:
+        with pytest.raises(DamagedStoreError, match="table of bandits"):
+            tx.bandits()
+        with pytest.raises(DamagedStoreError, match="table of bandits"):
+            tx.bandit_named("good")
+
+
 def test_an_emptied_file_is_refused(tmp_path: Path) -> None:
     """A file that lost its contents is no new store; one that was deleted is."""
     path = tmp_path / "store.db"

@@ -306,6 +306,7 @@ class SQLiteTransaction(Transaction):
 
     @guarded
     def bandits(self, after: str = "", limit: int | None = None) -> list[BanditRow]:
+        self._search()
         found = self._run(
             "SELECT id, name, created, deleted, checksum FROM bandits "
             "WHERE NOT deleted AND name > ? ORDER BY name LIMIT ?",
