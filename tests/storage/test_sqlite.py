@@ -245,14 +245,19 @@ def test_two_stores_of_one_file(tmp_path: Path) -> None:
 def test_a_bandit_that_makes_room_is_saved_with_all_its_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new bandit took the place of one whose last rows were not yet in the store."""
-    monkeypatch.setattr(bandits, "MOST_LIVE", 1)
+    """A new bandit takes the place of one whose last rows are not yet in the store.
+
+    The third bandit is not saved, so that a restart reads these rows again.
+    """
+    monkeypatch.setattr(bandits, "MOST_LIVE", 2)
     desk = Desk(SQLiteStorage(tmp_path / "store.db", durable=False))
     with desk.batch() as session:
-        session.create(NewBandit(name="a", memory=2, arms=["x", "y", "z"]))
+        for name in ("a", "c"):
+            session.create(NewBandit(name=name, memory=2, arms=["x", "y", "z"], seed=1))
     with desk.batch() as session:
         session.decide("a", NewDecisions(n=3))
-        session.create(NewBandit(name="b", memory=2, arms=["x", "y", "z"]))
+        session.decide("c", NewDecisions())
+        session.create(NewBandit(name="b", memory=2, arms=["x", "y", "z"], seed=1))
     desk.storage.close()
     with SQLiteStorage(tmp_path / "store.db") as storage:
         assert examine(storage).problems == []
