@@ -62,7 +62,7 @@ FORGET_EVERY = 60 * 1000
 """Milliseconds between two looks for those that need not be remembered any more."""
 MOST_POINTS = 256
 """Points of a history."""
-LEAST_STRIDE = 4
+LEAST_STRIDE = 8
 """Decisions between two points."""
 
 T = TypeVar("T")
@@ -466,10 +466,12 @@ class Session:
     def _remember(self, number: int, bandit: Bandit, made: int) -> None:
         """Add a point to the history of a bandit, if it is due."""
         decisions = bandit.counted.decisions
-        stride = max(LEAST_STRIDE, 1 << (decisions // MOST_POINTS).bit_length())
+        stride = _stride(decisions)
         if decisions // stride > (decisions - made) // stride:
             due = decisions // stride * stride
-            self.tx.put_point(number, shown.point(bandit, due, self.now), stride)
+            # Points are removed only when the stride has grown: 1 removes none.
+            kept = stride if stride > _stride(decisions - made) else 1
+            self.tx.put_point(number, shown.point(bandit, due, self.now), kept)
 
     def _decision(self, id: str) -> Row:
         number = self.desk.ids.number(id)
@@ -685,6 +687,11 @@ def _granted(work: Callable[[], T]) -> T:
         raise Problem(409, str(error)) from None
     except HandfulError as error:
         raise Problem(422, str(error)) from None
+
+
+def _stride(decisions: int) -> int:
+    """Return how many decisions lie between two points of a history."""
+    return max(LEAST_STRIDE, 1 << (decisions // MOST_POINTS).bit_length())
 
 
 def _windows(tx: Transaction) -> dict[float, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import signal
@@ -51,15 +52,52 @@ class Address(NamedTuple):
         return f"http://{host}:{self.port}"
 
 
+class Corked:
+    """A connection that sends the head and the body of an answer in one packet.
+
+    The server writes them one after the other, and each write would be a call of the system. What
+    is written is held until the event loop has nothing else to do in this turn.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send data soon."""
+        if not self._held:
+            self._loop.call_soon(self.flush)
+        self._held.append(data)
+
+    def flush(self) -> None:
+        """Send what is held."""
+        if self._held:
+            held, self._held = self._held, []
+            self._transport.write(held[0] if len(held) == 1 else b"".join(held))
+
+    def close(self) -> None:
+        """Send what is held, and close the connection."""
+        self.flush()
+        self._transport.close()
+
+
 class PatientProtocol(HttpToolsProtocol):
     """HTTP/1.1 that hangs up on callers who never finish the head of a request."""
 
+    waiting_since: float | None = None
+    """Since when a request is waited for; None while one is being handled."""
+
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
-        super().connection_made(transport)
+        corked: Any = Corked(transport, self.loop)
+        super().connection_made(corked)
         self._in_head = True
         self._heads = self._head_bytes = 0
-        self._wait()
+        self.waiting_since = self.loop.time()
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless the head of a request is too large."""
@@ -87,16 +125,15 @@ class PatientProtocol(HttpToolsProtocol):
         self.transport.write(head.encode() + body)
         self.transport.close()
 
-    def _wait(self) -> None:
-        self._impatience = self.loop.call_later(HEADER_SECONDS, self._hang_up)
-
-    def _hang_up(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.close()
+    def hang_up_if_late(self, now: float) -> None:
+        """Close the connection if a request has been waited for too long."""
+        if self.waiting_since is not None and now - self.waiting_since > HEADER_SECONDS:
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.close()
 
     def on_headers_complete(self) -> None:
         """Wait no longer: the head is there."""
-        self._impatience.cancel()
+        self.waiting_since = None
         self._in_head = False
         self._heads += 1
         self._head_bytes = 0
@@ -109,14 +146,8 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request on this connection."""
-        self._impatience.cancel()
-        self._wait()
+        self.waiting_since = self.loop.time()
         super().on_response_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
-        self._impatience.cancel()
-        super().connection_lost(exc)
 
 
 class Server(uvicorn.Server):
@@ -130,8 +161,18 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
         await super().startup(sockets)
+        self._look()
         if self.started:
             print(self._hello, file=sys.stderr, flush=True)
+
+    def _look(self) -> None:
+        """Look at all connections now and then; a timer for each would cost more."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for protocol in list(self.server_state.connections):
+            if isinstance(protocol, PatientProtocol):
+                protocol.hang_up_if_late(now)
+        loop.call_later(min(1.0, HEADER_SECONDS), self._look)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
