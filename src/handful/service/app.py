@@ -387,7 +387,7 @@ def _decoded(decoder: Any, raw: bytes, headers: Given) -> Any:
 def _count(metrics: Metrics, operation: Operation, status: int, given: Any, body: bytes) -> None:
     """Count decisions and rewards by what was answered."""
     if operation.name == "decide":
-        metrics.decisions.inc(given.n)
+        metrics.decided(given.n)
     elif operation.name == "reward":
         if status == 410:
             metrics.rewarded("expired")
