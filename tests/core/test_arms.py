@@ -517,3 +517,14 @@ def test_repr_shows_the_first_labels_and_the_number(arms: FiniteArms, text: str)
 def test_repr_of_a_function_names_it() -> None:
     assert "prompt" in repr(FiniteArms(prompt, n=10**12))
     assert "n=1000000000000" in repr(FiniteArms(prompt, n=10**12))
+
+
+def test_the_indices_of_a_frozenset_are_looked_up_once_and_of_another_again() -> None:
+    arms = FiniteArms(["a", "b", "c"])
+    some = frozenset(["c", "a", "nothing"])
+    found = arms.indices_of(some)
+    found.append(7)
+    assert arms.indices_of(some) == [0, 2]
+    assert arms.indices_of(frozenset(["b"])) == [1]
+    assert arms.indices_of(some) == [0, 2]
+    assert FiniteArms.with_labels(["c"]).indices_of(some) == [0]

@@ -52,7 +52,7 @@ class FiniteArms:
     'prompt-7'
     """
 
-    __slots__ = ("_checked", "_fingerprint", "_labels", "_make_label", "n")
+    __slots__ = ("_checked", "_fingerprint", "_found", "_labels", "_make_label", "n")
 
     def __init__(
         self, arms: int | Iterable[Hashable] | Callable[[int], Hashable], n: int | None = None
@@ -61,6 +61,7 @@ class FiniteArms:
         self._make_label: Callable[[int], Hashable] | None = None
         self._checked = False
         self._fingerprint: int | None = None
+        self._found: tuple[frozenset[Any], list[int]] | None = None
         refuse_frame(arms)
         if callable(arms) and not isinstance(arms, Iterable):
             if n is None:
@@ -139,8 +140,16 @@ class FiniteArms:
         """Return the indices of the arms with these labels, in increasing order.
 
         Labels of no arm are left out. Of a list of K labels all are compared; of a function none
-        can be found.
+        can be found. The answer for the last frozenset is remembered: many decisions in a row are
+        often among the same allowed arms.
         """
+        if not isinstance(labels, frozenset):
+            return self._indices_of(labels)
+        if self._found is None or self._found[0] is not labels:
+            self._found = labels, self._indices_of(labels)
+        return list(self._found[1])
+
+    def _indices_of(self, labels: Iterable[object]) -> list[int]:
         wanted = {plain_label(label): label for label in labels}
         if self._make_label is not None:
             return []
