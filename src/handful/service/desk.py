@@ -62,7 +62,7 @@ FORGET_EVERY = 60 * 1000
 """Milliseconds between two looks for those that need not be remembered any more."""
 MOST_POINTS = 256
 """Points of a history."""
-LEAST_STRIDE = 8
+LEAST_STRIDE = 4
 """Decisions between two points."""
 
 T = TypeVar("T")
