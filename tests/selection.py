@@ -64,6 +64,16 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
+        "ithdrawn[1280-dark",
+        "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
+        "ithdrawn[390-light",
+        "tests/service/test_page.py::test_a_policy_that_remembers_every_arm",
+        "tests/service/test_page.py::test_more_bandits_than_a_page",
+        "tests/service/test_page.py::test_the_list_shows_bandits_as_they_change_and_leads"
+        "_to_them[390",
+        "tests/service/test_openapi.py::test_answers_keep_to_the_document[none",
+        "tests/test_docs.py::test_a_page_does_what_it_shows[own-rule",
         "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb-m-2-1.0-Numba",
         "tests/benchmarks/test_loops.py::test_a_wrong_constant_or_memory_would_be_seen[Numba",
         "tests/cli/test_cli.py::test_both_engines_print_the_same_numbers_on_a_tape[race",
