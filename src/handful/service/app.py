@@ -127,13 +127,13 @@ class Service:
         desk: Desk,
         *,
         key_needed: bool = False,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits | None = None,
         origins: Origins | None = None,
         access_log: bool = False,
     ) -> None:
         self.desk = desk
         self.writer = Writer(desk)
-        self.limits = limits
+        self.limits = limits = limits or Limits()
         self.metrics = Metrics()
         self.live = Live(self.writer, desk, limits.streams)
         with desk.batch() as session:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -392,20 +392,17 @@ class Bandit:
         return bandit
 
 
-class LookUp:
-    """What folding a row needs from the store. See `Desk`."""
+class LookUp(Protocol):
+    """What folding a row needs from the store."""
 
     def subset(self, number: int) -> frozenset[str]:
         """Return a set of allowed arms, as labels."""
-        raise NotImplementedError
 
     def decision(self, row: Row) -> Row:
         """Return the row of the decision that a row refers to."""
-        raise NotImplementedError
 
     def due(self, after: int, upto: int) -> dict[int, list[Due]]:
         """Return the decisions with `after` < number <= `upto` for each bandit."""
-        raise NotImplementedError
 
 
 def check_change(

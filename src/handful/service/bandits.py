@@ -16,7 +16,7 @@ from itertools import islice
 import msgspec
 
 from handful.errors import DamagedStoreError, StateError
-from handful.service.bandit import Bandit, LookUp
+from handful.service.bandit import Bandit
 from handful.storage.contract import Transaction
 from handful.storage.rows import BanditRow, Due, Kind, Row, Snapshot
 
@@ -30,7 +30,7 @@ AT_ONCE = 8
 """Bandits that are saved in one transaction, so that no request waits for many."""
 
 
-class StoreLookUp(LookUp):
+class StoreLookUp:
     """What folding needs, from a transaction."""
 
     def __init__(self, tx: Transaction) -> None:
