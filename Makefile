@@ -13,6 +13,8 @@ PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
 # `-m` on the command line replaces the one in pyproject.toml, so each selection names `long` again.
 FAST := not long and not compiles and not browser and not slow
 SOURCES := src tests benchmarks examples stubs
+# Without compiled modules every process of the tests would compile all that it imports again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures page-pictures \
 	bench bench-online bench-serve dist browser hooks clean

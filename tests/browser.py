@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 Scheme = Literal["light", "dark"]
@@ -26,15 +26,33 @@ class Seen:
     requests: list[str] = field(default_factory=list)
 
 
+_shared: list[Browser] = []
+
+
 @contextmanager
-def opened(width: int, scheme: Scheme = "light") -> Iterator[tuple[Page, Seen]]:
-    """An empty page of a width in a colour scheme, and what is seen of it."""
+def launched() -> Iterator[Browser]:
+    """A browser, in which `opened` opens its pages meanwhile: a start takes about a second.
+
+    Playwright's loop runs until the end, so tests with an asyncio of their own must come after it.
+    """
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.fail("no Chromium: `make browser` installs it")
     root = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS + root)
+        _shared.append(browser)
+        try:
+            yield browser
+        finally:
+            _shared.pop()
+            browser.close()
+
+
+@contextmanager
+def opened(width: int, scheme: Scheme = "light") -> Iterator[tuple[Page, Seen]]:
+    """An empty page of a width in a colour scheme, and what is seen of it."""
+    with nullcontext(_shared[-1]) if _shared else launched() as browser:
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         seen = Seen()
         page.on(
@@ -52,8 +70,10 @@ def opened(width: int, scheme: Scheme = "light") -> Iterator[tuple[Page, Seen]]:
             ),
         )
         page.on("request", lambda request: seen.requests.append(request.url))
-        yield page, seen
-        browser.close()
+        try:
+            yield page, seen
+        finally:
+            page.close()
 
 
 def missing_pictures(page: Page) -> int:

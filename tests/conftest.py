@@ -3,11 +3,14 @@
 `selection.py` lists the tests that run compiled kernels, open a browser or take seconds. A test
 that compiles a kernel and is not listed fails here, so that the fast selection stays fast. Listed
 tests run last: until then no kernel is compiled in this process, and an unlisted one is noticed.
+
+What was collected stays until the end, so the garbage collector need not look through it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import gc
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -55,6 +58,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.get_closest_marker("xdist_group") is None,
         )
     )
+
+
+@pytest.fixture(scope="module")
+def one_browser() -> Iterator[None]:
+    """One browser for the tests of a file. Each page has a context, so a memory, of its own."""
+    from tests.browser import launched  # Playwright is of use to few tests
+
+    with launched():
+        yield
+
+
+@pytest.fixture(scope="module")
+def auto_is_python() -> Iterator[None]:
+    """The python engine where none is asked for: nothing to compile where no kernel is tested."""
+    from handful.simulation import execution
+    from handful.simulation.plan import Cell
+
+    choose = execution.choose
+
+    def chosen(planned: Cell, engine: str) -> str:
+        return choose(planned, "python" if engine == "auto" else engine)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "choose", chosen)
+        yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Leave more than ten thousand tests out of every later collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,6 +2,9 @@
 
 A line is the beginning of a test's id as pytest prints it: a folder, a file or a test. A test that
 runs a compiled kernel without being listed fails (`conftest.py`); the other lists are by hand.
+
+Of a test with many cases, `REPRESENTED` names those that stand for the others: every case that does
+not begin so is left out. What `make test` leaves out is in `make test-long`, all of it.
 """
 
 from __future__ import annotations
@@ -20,9 +23,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/cli/test_bench.py::test_it_writes",
         "tests/cli/test_bench.py::test_without_a_compiler",
         "tests/cli/test_cli.py",
-        "tests/cli/test_plot.py",
-        "tests/instances/test_reservoirs.py::test_quantile_regret",
-        "tests/plots/",
         "tests/policies/test_air.py::test_the_engines",
         "tests/policies/test_cbt.py::test_the_engines",
         "tests/policies/test_hand.py::test_the_engines",
@@ -64,6 +64,8 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/service/test_unavailable.py::test_a_full_disk[file system",  # mounts one
+        "tests/studies/paper/test_report.py::test_every_figure_is_drawn_with_all_of_its_panels",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
         "ithdrawn[1280-dark",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
@@ -72,7 +74,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/service/test_page.py::test_more_bandits_than_a_page",
         "tests/service/test_page.py::test_the_list_shows_bandits_as_they_change_and_leads"
         "_to_them[390",
-        "tests/service/test_openapi.py::test_answers_keep_to_the_document[none",
         "tests/test_docs.py::test_a_page_does_what_it_shows[own-rule",
         "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb-m-2-1.0-Numba",
         "tests/benchmarks/test_loops.py::test_a_wrong_constant_or_memory_would_be_seen[Numba",
@@ -148,9 +149,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_skipping.py::test_small_settings[herschkorn-",
         "tests/simulation/test_skipping.py::test_small_settings[nonrecalling-run-",
         "tests/simulation/test_skipping.py::test_small_settings[sqrt-run-",
-        "tests/policies/test_calm.py::test_calm_pulls_keep_the_slot[sqrt-",
-        "tests/policies/test_calm.py::test_calm_pulls_keep_the_slot[single-pass",
-        "tests/policies/test_calm.py::test_calm_pulls_keep_the_slot[cover",
         "tests/simulation/test_limits.py::test_kernels_take_the_largest_set_of_arms[power",
         "tests/simulation/test_limits.py::test_kernels_take_the_largest_set_of_arms[linea"
         "r:{}-single-pass",
@@ -258,8 +256,42 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/service/test_machine.py::test_long",
         "tests/service/test_openapi.py::test_long",
     ),
-    # Takes seconds in plain Python.
+    # Takes more than some tenths of a second in plain Python.
     SLOW: (
+        "tests/benchmarks/test_figure.py::test_the_panels",
+        "tests/cli/test_bench.py::test_it_runs_from",
+        "tests/cli/test_failing_output.py",
+        "tests/cli/test_own_policy.py",
+        "tests/cli/test_plot.py",
+        "tests/cli/test_terminal.py::test_an_instance",
+        "tests/client/test_clients.py::test_a_large_batch",
+        "tests/client/test_clients.py::test_whatever_fails",
+        "tests/client/test_page.py",
+        "tests/client/test_service.py",
+        "tests/core/test_divergence.py::test_the_upper_end",
+        "tests/core/test_reservoir.py::TestViews",
+        "tests/core/test_reservoir.py::test_a_label_waits",
+        "tests/core/test_reservoir.py::test_labels_stay",
+        "tests/core/test_reservoir.py::test_labels_that_are_released",
+        "tests/core/test_shuffle.py::test_neighbours",
+        "tests/core/test_tickets.py::test_no_stay",
+        "tests/core/test_tickets.py::test_receipts",
+        "tests/evaluation/test_checks.py::test_arms_without",
+        "tests/evaluation/test_estimators.py::test_a_known_value",
+        "tests/evaluation/test_estimators.py::test_a_wrong_probability",
+        "tests/evaluation/test_replaying.py",
+        "tests/fuzz/test_forged.py::test_any_input",
+        "tests/plots/",
+        "tests/policies/test_race_gap.py",
+        "tests/policies/test_schedule.py::test_challengers",
+        "tests/rules/test_thompson.py::test_an_arm_is_chosen",
+        "tests/service/test_guides.py",
+        "tests/test_packaging.py::test_a_test_that_compiles",
+        "tests/test_packaging.py::test_the_bench",
+        "tests/test_packaging.py::test_the_sdist",
+        "tests/test_packaging.py::test_the_wheel",
+        "tests/test_public_face.py::test_replay_is",
+        "tests/test_public_face.py::test_simulate_is",
         "tests/service/test_kill.py",  # kills servers
         "tests/service/test_torn.py",
         "tests/service/test_unavailable.py",
@@ -288,6 +320,43 @@ LISTED: dict[str, tuple[str, ...]] = {
 }
 
 
+REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
+    LONG: {
+        "tests/core/test_tickets.py::test_100_000": ("race",),
+        "tests/fuzz/test_forged.py::test_any_field_at_an_edge": (
+            "constant-space-True", "game-of-coins-True", "mbse-True", "race-True", "robbins-True",
+            "sliding-window-ts", "ucb-m-True", "ucb1-True",
+        ),
+        "tests/policies/test_calm.py::test_calm_pulls": ("k-failure", "mpse", "pekoz-a", "race"),
+        "tests/policies/test_endless.py::test_the_memory_bound": ("qucb-m", "qts-m"),
+        "tests/policies/test_race.py::test_its_definition_would": ("evidence", "fall"),
+        "tests/service/test_machine.py::test_a_mistake": (
+            "duplicates_count", "rollback_is_forgotten", "windows_never_end",
+        ),
+        "tests/service/test_openapi.py::test_answers_keep": ("all",),
+        "tests/studies/leaderboard/test_page.py::test_the_page_in_a_browser": ("390",),
+    },
+    SLOW: {
+        "tests/policies/test_checks.py::test_a_reset_policy": ("race", "ucb-m"),
+        "tests/policies/test_checks.py::test_the_memory_bound": ("race", "ucb-m"),
+        "tests/policies/test_endless.py::test_saved_at_any_pull": ("qucb-m", "race"),
+        "tests/policies/test_phased.py": ("ucb-m", "qucb-m"),
+        "tests/policies/test_rewards.py::test_a_refused_reward": ("race", "ucb-m"),
+        "tests/policies/test_saved.py::test_a_restored_policy": ("race", "ucb-m"),
+        "tests/policies/test_saved.py::test_forged_bytes": ("race", "ucb-m"),
+        "tests/policies/test_saved.py::test_the_state_stays": ("race", "ucb-m"),
+        "tests/policies/test_traffic.py::test_any_traffic": ("mbse", "race", "ucb-m"),
+    },
+}  # fmt: skip
+"""Cases that stand for all others of a test, which are marked."""
+
+
 def markers(nodeid: str) -> list[str]:
     """Return the markers of a test by its id."""
-    return [name for name, starts in LISTED.items() if nodeid.startswith(starts)]
+    case = nodeid.partition("[")[2]
+    found = {name for name, starts in LISTED.items() if nodeid.startswith(starts)}
+    for name, represented in REPRESENTED.items():
+        for start, kept in represented.items():
+            if case and nodeid.startswith(start) and not case.startswith(kept):
+                found.add(name)
+    return [name for name in LISTED if name in found]

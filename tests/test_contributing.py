@@ -269,6 +269,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+in_one_worker = pytest.mark.xdist_group("added")  # the package is copied once
+
+
 def places(text: str) -> dict[str, tuple[int, list[str]]]:
     """What the table says of each addition: how many places, and in which files."""
     rows = re.findall(r"^\| (an? \w+)[^|]*\| (\d+) \| ([^|]*)\|", text, flags=re.MULTILINE)
@@ -286,6 +289,7 @@ def test_it_takes_as_many_places_as_the_table_says(name: str) -> None:
     assert set(named) == edited | made
 
 
+@in_one_worker
 def test_a_rule_a_policy_and_an_engine_are_added(home: Path) -> None:
     report = json.loads(run_in(home, "-c", SIMULATE))
     assert report["file"] == str(home / "handful" / "__init__.py")
@@ -307,6 +311,7 @@ OVER_ALL_POLICIES = (
 )
 
 
+@in_one_worker
 def test_an_added_policy_passes_the_tests_once_it_has_what_the_page_says(home: Path) -> None:
     for name in ("tests", "docs"):
         copytree(ROOT / name, home / name, ignore=ignore_patterns("__pycache__", "images"))
@@ -335,6 +340,7 @@ def test_an_added_policy_passes_the_tests_once_it_has_what_the_page_says(home: P
     assert changed == {"ucb-tuned-m.bin", "next.json", "layout.json"}
 
 
+@in_one_worker
 def test_a_table_is_added(home: Path) -> None:
     words = ("paper", "table3", "--runs", "2", "--json", "--out", "report")
     cells = json.loads(run_in(home, *PROGRAM, *words))
@@ -344,6 +350,7 @@ def test_a_table_is_added(home: Path) -> None:
     assert all(0.0 < cell["mean"] < 10.0 for cell in cells)
 
 
+@in_one_worker
 def test_a_command_is_added(home: Path) -> None:
     assert run_in(home, *PROGRAM, "instances", "bernoulli:0.9,0.5") == "0.9\n0.5\n"
     assert "  instances " in run_in(home, *PROGRAM, "--help")

@@ -16,7 +16,7 @@ import pytest
 
 import handful
 from tests.pages import ROOT
-from tests.selection import LISTED
+from tests.selection import LISTED, REPRESENTED
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
@@ -47,6 +47,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+in_one_worker = pytest.mark.xdist_group("built")  # it is built once
+
+
 def files_in(folder: Path) -> set[str]:
     """The paths of all files in a folder, without those that running it leaves behind."""
     return {
@@ -56,6 +59,7 @@ def files_in(folder: Path) -> set[str]:
     }
 
 
+@in_one_worker
 def test_the_sdist_is_the_source_tree(built: Path) -> None:
     inside = files_in(built / "sdist")
     for name in FOLDERS:
@@ -71,6 +75,7 @@ def test_the_sdist_is_the_source_tree(built: Path) -> None:
     assert {path.partition("/")[0] for path in inside} == expected
 
 
+@in_one_worker
 def test_the_tests_of_the_sdist_can_be_collected(built: Path) -> None:
     listed = run(
         sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider",
@@ -79,6 +84,7 @@ def test_the_tests_of_the_sdist_can_be_collected(built: Path) -> None:
     assert listed.returncode == 0, listed.stdout[-2000:]
 
 
+@in_one_worker
 def test_the_wheel_is_the_package_alone(built: Path) -> None:
     inside = files_in(built / "wheel")
     package = {path for path in inside if path.startswith("handful/")}
@@ -88,6 +94,7 @@ def test_the_wheel_is_the_package_alone(built: Path) -> None:
     assert f"{info}licenses/LICENSE" in inside
 
 
+@in_one_worker
 def test_the_bench_of_a_wheel_says_what_to_do(built: Path, tmp_path: Path) -> None:
     program = "from handful.cli import main; main()"
     wheel = str(built / "wheel")
@@ -163,15 +170,28 @@ def test_help_lists_every_target_of_the_makefile() -> None:
     assert sorted(re.findall(r"^make ([a-z-]+) ", shown, flags=re.MULTILINE)) == sorted(targets)
 
 
-@pytest.mark.parametrize(
-    "start", [start for starts in LISTED.values() for start in starts], ids=str
-)
+STARTS = [start for starts in (*LISTED.values(), *REPRESENTED.values()) for start in starts]
+
+
+@pytest.mark.parametrize("start", STARTS, ids=str)
 def test_a_listed_test_exists(start: str) -> None:
     file, _, name = start.partition("[")[0].partition("::")
     path = ROOT / file
     assert path.is_dir() if file.endswith("/") else path.is_file()
     if name:
-        assert f"\ndef {name}" in path.read_text()
+        assert re.search(rf"^(def|class|Test\w+ =) ?{name}|^{name}\w* =", path.read_text(), re.M)
+
+
+def test_cases_that_stand_for_others_exist(request: pytest.FixtureRequest) -> None:
+    """Of those collected: with a single file, or a selection by name, there may be none."""
+    chosen = [item.nodeid for item in request.session.items]
+    if request.config.getoption("keyword"):
+        return
+    for represented in REPRESENTED.values():
+        for start, kept in represented.items():
+            cases = [id.partition("[")[2] for id in chosen if id.startswith(start)]
+            for case in kept:
+                assert not cases or any(one.startswith(case) for one in cases), (start, case)
 
 
 def test_a_test_that_compiles_a_kernel_and_is_not_listed_fails(tmp_path: Path) -> None:
@@ -180,8 +200,8 @@ def test_a_test_that_compiles_a_kernel_and_is_not_listed_fails(tmp_path: Path) -
         (tmp_path / "tests" / name).write_text((ROOT / "tests" / name).read_text())
     code = "import numba\n\ndef test_it():\n    assert numba.njit(lambda x: x + 1)(1) == 2\n"
     (tmp_path / "tests" / "test_new.py").write_text(code)
-    (tmp_path / "tests" / "plots").mkdir()
-    (tmp_path / "tests" / "plots" / "test_new.py").write_text(code)
+    (tmp_path / "tests" / "simulation").mkdir()
+    (tmp_path / "tests" / "simulation" / "test_new.py").write_text(code)
     (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
     ran = run(
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests",

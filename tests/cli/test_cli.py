@@ -29,6 +29,9 @@ KEYS = {
 }  # fmt: skip
 
 
+in_python = pytest.mark.usefixtures("auto_is_python")
+
+
 def call(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments))
 
@@ -56,6 +59,7 @@ def test_version() -> None:
     assert call("--version").output == f"handful {handful.__version__}\n"
 
 
+@in_python
 def test_a_grid_as_json_has_a_cell_for_each_combination() -> None:
     cells = data(*GRID)
     assert [(c["policy"], c["memory"]) for c in cells] == [
@@ -96,6 +100,7 @@ def test_both_engines_print_the_same_numbers_on_a_tape(policy: str) -> None:
     assert compiled[0]["engine"] == "compiled"
 
 
+@in_python
 def test_a_pipe_gets_tab_separated_data() -> None:
     lines = call(*GRID).stdout.splitlines()
     assert len(lines) == 5
@@ -103,6 +108,7 @@ def test_a_pipe_gets_tab_separated_data() -> None:
     assert all(len(line.split("\t")) == 10 for line in lines)
 
 
+@in_python
 def test_eta_goes_to_the_policies_that_have_it() -> None:
     mixed = data("run", "-p", "ucb-m", "-p", "ts-m", "-m", "2", "-i", "linear:9", "-T", "99",
                  "-r", "2", "--eta", "0.2")  # fmt: skip
@@ -115,6 +121,7 @@ def test_eta_goes_to_the_policies_that_have_it() -> None:
     assert inline[0]["regret_per_run"] == mixed[0]["regret_per_run"]
 
 
+@in_python
 def test_out_writes_a_file_that_reads_back(tmp_path: Path) -> None:
     out = tmp_path / "x.parquet"
     cells = data(*GRID, "--out", str(out))
@@ -123,6 +130,7 @@ def test_out_writes_a_file_that_reads_back(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [out]
 
 
+@in_python
 def test_regret_to_a_quantile_is_reported_beside_the_conventional_one() -> None:
     cell = data("run", "-p", "qucb-m", "-m", "2", "-i", "I2", "-T", "1000", "-r", "3",
                 "--rho", "0.1")[0]  # fmt: skip
@@ -131,6 +139,7 @@ def test_regret_to_a_quantile_is_reported_beside_the_conventional_one() -> None:
     assert cell["rho"] == 0.1
 
 
+@in_python
 def test_policies_with_a_memory_of_their_own_need_none() -> None:
     cells = data("run", "-p", "imed", "-p", "ucb-m", "-m", "2", "-m", "3", "-i", "linear:9",
                  "-T", "99", "-r", "2")  # fmt: skip
@@ -244,6 +253,7 @@ def test_the_reference_page_is_what_the_commands_say() -> None:
     assert page.read_text() == reference()
 
 
+@in_python
 def test_a_memory_that_no_policy_takes_is_refused() -> None:
     result = call("run", "-p", "constant-space", "-m", "2", "-i", "linear:9", "-T", "99")
     assert result.exit_code == 2
@@ -266,6 +276,7 @@ def test_a_policy_is_described() -> None:
     assert call("policies", "nothing-like-it").exit_code == 2
 
 
+@in_python
 def test_out_writes_csv_for_other_programs(tmp_path: Path) -> None:
     out = tmp_path / "x.csv"
     cells = data(*GRID, "--out", str(out))

@@ -14,6 +14,8 @@ from handful.cli.app import app
 from handful.plots.panels import draw
 from handful.simulation import Result
 
+pytestmark = pytest.mark.usefixtures("auto_is_python")
+
 
 def call(*arguments: str) -> Called:
     return CliRunner().invoke(app, list(arguments))

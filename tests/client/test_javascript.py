@@ -14,6 +14,8 @@ import handful.client
 from tests.browser import opened
 from tests.client.stub import Fault, Stub
 
+pytestmark = pytest.mark.xdist_group("javascript")
+
 MODULE = Path(handful.client.__file__).with_name("handful.js")
 # A browser repeats requests by itself when a connection that it kept open breaks, so the number of
 # requests is not compared where connections are cut.

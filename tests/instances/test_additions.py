@@ -12,6 +12,8 @@ import pytest
 
 from tests.additions import Edit, copy_with, run_in
 
+pytestmark = pytest.mark.xdist_group("additions")
+
 DISTRIBUTION = (
     Edit(
         "instances/distributions.py",

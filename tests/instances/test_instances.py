@@ -307,7 +307,8 @@ def test_rates_by_label_are_bernoulli_arms_in_their_order() -> None:
 
 
 def test_what_is_no_instance_has_a_short_message_that_says_what_to_give() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     with pytest.raises(SettingError, match="DataFrame, whose columns would become the means"):
         instance(pandas.DataFrame({"rate": [0.1, 0.2]}))
     with pytest.raises(SettingError) as caught:

@@ -12,6 +12,8 @@ from handful.plots.style import figure, plot_regret, save, spread
 from handful.simulation import Result, simulate
 from handful.simulation.intervals import half_width
 
+pytestmark = pytest.mark.usefixtures("auto_is_python")
+
 
 @pytest.fixture(scope="module")
 def results() -> list[Result]:

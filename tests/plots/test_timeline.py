@@ -17,6 +17,8 @@ from handful.simulation import Result, read_parquet, simulate, write_parquet
 from handful.simulation.plan import cell
 from handful.simulation.seeds import policy_seed, reward_stream, world_key
 
+pytestmark = pytest.mark.usefixtures("auto_is_python")
+
 CASES: list[tuple[str, str, int | None, int]] = [
     ("ucb-m", "linear:10", 2, 5000),
     ("moss-m", "linear:1000", 8, 5000),

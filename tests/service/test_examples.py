@@ -15,6 +15,8 @@ import pytest
 from tests.client.serving import served
 from tests.pages import ROOT
 
+pytestmark = pytest.mark.xdist_group("examples")
+
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 
 

@@ -23,6 +23,8 @@ from handful.policies import POLICIES
 from tests.browser import Scheme, Seen, opened, sticking_out
 from tests.client.serving import served
 
+pytestmark = [pytest.mark.xdist_group("page"), pytest.mark.usefixtures("one_browser")]
+
 HEADLINES = [f"headline {number:03}" for number in range(300)]
 PICTURES = {(1280, "light"): "service-page.png", (390, "dark"): "service-phone.png"}
 """What `make page-pictures` takes pictures of; docs/service.md shows them."""

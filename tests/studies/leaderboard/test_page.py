@@ -225,6 +225,7 @@ def test_who_wins_is_found() -> None:
 
 
 @pytest.mark.xdist_group("report")
+@pytest.mark.usefixtures("one_browser")
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_the_page_of_a_sheet(sheet: Sheet, tmp_path: Path) -> None:
     small = small_sheet(sheet)
@@ -294,6 +295,7 @@ def test_the_page_says_what_the_scores_say(
 
 
 @pytest.mark.xdist_group("report")
+@pytest.mark.usefixtures("one_browser")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_in_a_browser(small_board: Board, tmp_path: Path, width: int) -> None:
     written = page.write(small_board, tmp_path, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,24 +34,35 @@ def paper(*arguments: str) -> Result:
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[None]:
-    """All experiments with a thousandth of the pulls, by the python engine: nothing to compile."""
+    """All experiments with few pulls, by the python engine: nothing to compile."""
 
     def in_python(cell: Cell, **given: Any) -> handful.Result:
         return run_cell(cell, engine="python")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiments, "HORIZON", 10**3)
-        patch.setattr(experiments, "HORIZONS", (10, 10**2, 10**3))
-        patch.setattr(experiments, "RECORDED", 10**3)
+        patch.setattr(experiments, "HORIZON", 300)
+        patch.setattr(experiments, "HORIZONS", (10, 100, 300))
+        patch.setattr(experiments, "RECORDED", 300)
         patch.setattr(store, "run_cell", in_python)
         yield
 
 
 @pytest.fixture(scope="module")
 def folder(small: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of two runs a cell."""
+    """The report of two runs a cell.
+
+    The page has all panels, each as a picture; figures 2 to 5 have one panel of them.
+    """
     made = tmp_path_factory.mktemp("report")
-    result = paper("--runs", "2", "--out", str(made))
+    together = figures.together
+
+    def drawn(title: str, parts: list[figures.Group]) -> Any:
+        few = replace(parts[0], panels=parts[0].panels[:1])
+        return together(title, parts if title.startswith("Figure 1") else [few])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "together", drawn)
+        result = paper("--runs", "2", "--out", str(made))
     assert result.exit_code == 0, result.output
     for name in ("index.html", "report.md", "report.tex"):
         assert str(made / name) in result.stdout
@@ -68,11 +80,21 @@ def printed(*names: str, folder: Path) -> Any:
     return json.loads(result.stdout)
 
 
-def test_every_figure_is_drawn(folder: Path) -> None:
+def check_figures(folder: Path) -> None:
     for name, experiment in EXPERIMENTS.items():
         if not isinstance(experiment, Table):
             assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
             assert (folder / f"{name}.svg").stat().st_size > 5000
+
+
+def test_every_figure_is_drawn(folder: Path) -> None:
+    check_figures(folder)
+
+
+def test_every_figure_is_drawn_with_all_of_its_panels(small: None, tmp_path: Path) -> None:
+    names = [name for name, one in EXPERIMENTS.items() if not isinstance(one, Table)]
+    assert paper(*names, "--runs", "2", "--out", str(tmp_path)).exit_code == 0
+    check_figures(tmp_path)
 
 
 def test_finished_cells_are_not_run_again(folder: Path) -> None:
@@ -138,6 +160,7 @@ def test_the_page_holds_all_that_it_shows(page: str) -> None:
     assert anchors <= set(re.findall(r'id="([^"]*)"', page))
 
 
+@pytest.mark.usefixtures("one_browser")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_in_a_browser(folder: Path, width: int) -> None:
     with opened(width) as (tab, seen):
@@ -152,6 +175,7 @@ def test_the_page_in_a_browser(folder: Path, width: int) -> None:
         assert tab.pdf().startswith(b"%PDF")
 
 
+@pytest.mark.usefixtures("one_browser")
 def test_the_browser_sees_what_is_wrong_with_a_page() -> None:
     with opened(390) as (tab, seen):
         tab.set_content(
