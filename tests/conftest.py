@@ -44,14 +44,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--pictures", metavar="FOLDER", help="write pictures of the service's page")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the listed tests, and move those that compile kernels to the end.
 
-    Of these, groups that one worker runs come first, so that it does not run alone at the end.
+    Of a file whose tests compile kernels, one worker runs all: side by side, two workers would
+    compile the same kernel at once. Groups that one worker runs come first, so that it does not
+    run alone at the end.
     """
     for item in items:
         for name in markers(item.nodeid):
             item.add_marker(name)
+        compiles = item.get_closest_marker(COMPILES) is not None
+        if compiles and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     items.sort(
         key=lambda item: (
             item.get_closest_marker(COMPILES) is not None,

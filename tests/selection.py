@@ -65,6 +65,10 @@ LISTED: dict[str, tuple[str, ...]] = {
     # another rule, policy or case.
     LONG: (
         "tests/service/test_unavailable.py::test_a_full_disk[file system",  # mounts one
+        "tests/simulation/test_churn.py::test_ranges_of_runs_and_shorter_runs_are_parts_of_the_whole"
+        "[compiled",
+        "tests/simulation/test_mistakes.py::test_a_number_outside_of_a_domain",
+        "tests/simulation/test_record.py::test_race_with_room_for_all_arms_is_imed_in_engines",
         "tests/studies/paper/test_report.py::test_every_figure_is_drawn_with_all_of_its_panels",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
         "ithdrawn[1280-dark",
@@ -88,12 +92,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_queued.py::test_the_engines_make_the_same_choices[linear:9+beta",
         "tests/policies/test_queued.py::test_the_engines_make_the_same_choices[linear:9-{}",
         "tests/policies/test_subsampled.py::test_the_engines_make_the_same_choices[{'drift'",
-        "tests/policies/test_tabulated.py::test_the_regret_is_the_tables_and_not_the_defi"
-        "nitions[I1-sqrt-run",
-        "tests/policies/test_tabulated.py::test_the_regret_is_the_tables_and_not_the_defi"
-        "nitions[I2-sqrt-run",
-        "tests/policies/test_tabulated.py::test_the_regret_is_the_tables_and_not_the_defi"
-        "nitions[I3-sqrt-log",
         "tests/simulation/test_churn.py::test_regret_is_against_the_best_arm_of_the_moment[True",
         "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[ucb-m",
         "tests/simulation/test_own_rules.py::test_ones_own_rule_does_so_when_all_arms_fit[NoisyM",
@@ -140,8 +138,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/cli/test_bench.py::test_without_a_compiler",
         "tests/policies/test_constant_space.py::test_the_paper_s_policies_with_two_arms_h"
         "ave_far_less_regret[10",
-        "tests/policies/test_tabulated.py::test_the_regret_is_the_tables_and_not_the_defi"
-        "nitions[I1-sqrt-log",
         "tests/simulation/test_skipping.py::test_small_settings[sqrt-log-learning-",
         "tests/simulation/test_skipping.py::test_small_settings[fixed-run",
         "tests/simulation/test_skipping.py::test_small_settings[qts-m-",
@@ -330,10 +326,15 @@ REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
         "tests/policies/test_calm.py::test_calm_pulls": ("k-failure", "mpse", "pekoz-a", "race"),
         "tests/policies/test_endless.py::test_the_memory_bound": ("qucb-m", "qts-m"),
         "tests/policies/test_race.py::test_its_definition_would": ("evidence", "fall"),
+        "tests/policies/test_forgetting.py::test_the_engines": ("{'drift': 'walk:0.02'}-slid",),
+        "tests/policies/test_tabulated.py::test_the_regret": ("I4-sqrt-run",),
         "tests/service/test_machine.py::test_a_mistake": (
             "duplicates_count", "rollback_is_forgotten", "windows_never_end",
         ),
         "tests/service/test_openapi.py::test_answers_keep": ("all",),
+        "tests/simulation/test_engines.py::test_results_do_not": ("ucb-m",),
+        "tests/simulation/test_own_rules.py::test_ones_own_rule_runs": ("linear:8-2-BonusM",),
+        "tests/simulation/test_record.py::test_the_generic_kernel": ("race-finite", "ucb-m-finite"),
         "tests/studies/leaderboard/test_page.py::test_the_page_in_a_browser": ("390",),
     },
     SLOW: {
