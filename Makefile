@@ -74,7 +74,7 @@ browser: ## install Chromium by the system's package manager, if there is none
 	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	    $$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
-test: ## lint and all tests: what CI runs; WORKERS=4 for more cores
+test: ## lint and tests: what CI runs; WORKERS=4 for more cores
 	@$(MAKE) --no-print-directory -j2 browser $(VENV)/.dev
 	@$(MAKE) --no-print-directory lint
 	$(PYTEST)
@@ -82,7 +82,7 @@ test: ## lint and all tests: what CI runs; WORKERS=4 for more cores
 test-fast: $(VENV)/.dev ## no browser, no compiling of kernels: under a minute on two idle cores
 	$(PYTEST) -m '$(FAST)'
 
-test-long: $(VENV)/.dev ## the full-size statistical checks (minutes)
+test-long: $(VENV)/.dev browser ## what make test leaves out: full-size checks, more cases (long)
 	$(PYTEST) -m long
 
 # A selection, since kernels are compiled anew: arrays, kernels, frames, files, figures, templates and
