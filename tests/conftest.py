@@ -79,9 +79,8 @@ def one_browser() -> Iterator[None]:
 def auto_is_python() -> Iterator[None]:
     """The python engine where none is asked for: nothing to compile where no kernel is tested."""
     from handful.simulation import execution
+    from handful.simulation.engines import choose
     from handful.simulation.plan import Cell
-
-    choose = execution.choose
 
     def chosen(planned: Cell, engine: str) -> str:
         return choose(planned, "python" if engine == "auto" else engine)

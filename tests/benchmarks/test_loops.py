@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from importlib.resources import files
 
 import numpy as np
@@ -25,7 +26,9 @@ def in_c() -> Loop:
 
 
 # Without a C compiler, which `handful bench` does not need either, there is one loop to test.
-LOOPS = {"C": in_c, "Numba": numba_loop} if find_compiler() else {"Numba": numba_loop}
+LOOPS: dict[str, Callable[[], Loop]] = (
+    {"C": in_c, "Numba": numba_loop} if find_compiler() else {"Numba": numba_loop}
+)
 each_loop = pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -307,8 +309,7 @@ def test_rates_by_label_are_bernoulli_arms_in_their_order() -> None:
 
 
 def test_what_is_no_instance_has_a_short_message_that_says_what_to_give() -> None:
-    import pandas
-
+    pandas: Any = import_module("pandas")
     with pytest.raises(SettingError, match="DataFrame, whose columns would become the means"):
         instance(pandas.DataFrame({"rate": [0.1, 0.2]}))
     with pytest.raises(SettingError) as caught:
