@@ -68,6 +68,10 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_churn.py::test_ranges_of_runs_and_shorter_runs_are_parts_of_the_whole"
         "[compiled",
         "tests/simulation/test_mistakes.py::test_a_number_outside_of_a_domain",
+        "tests/simulation/test_record.py::test_a_policy_of_ones_own_runs_in_both_engines_to_the_same_"
+        "bits[I4",
+        "tests/simulation/test_skipping.py::test_large_settings[qts-m",
+        "tests/simulation/test_traffic.py::test_race_with_room_for_all_arms_is_imed_in_traffic_too",
         "tests/simulation/test_record.py::test_race_with_room_for_all_arms_is_imed_in_engines",
         "tests/studies/paper/test_report.py::test_every_figure_is_drawn_with_all_of_its_panels",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
@@ -138,13 +142,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/cli/test_bench.py::test_without_a_compiler",
         "tests/policies/test_constant_space.py::test_the_paper_s_policies_with_two_arms_h"
         "ave_far_less_regret[10",
-        "tests/simulation/test_skipping.py::test_small_settings[sqrt-log-learning-",
-        "tests/simulation/test_skipping.py::test_small_settings[fixed-run",
-        "tests/simulation/test_skipping.py::test_small_settings[qts-m-",
-        "tests/simulation/test_skipping.py::test_small_settings[klucb-m-",
-        "tests/simulation/test_skipping.py::test_small_settings[herschkorn-",
-        "tests/simulation/test_skipping.py::test_small_settings[nonrecalling-run-",
-        "tests/simulation/test_skipping.py::test_small_settings[sqrt-run-",
         "tests/simulation/test_limits.py::test_kernels_take_the_largest_set_of_arms[power",
         "tests/simulation/test_limits.py::test_kernels_take_the_largest_set_of_arms[linea"
         "r:{}-single-pass",
@@ -227,20 +224,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_skipping.py::test_large_settings[ucb-v",
         "tests/simulation/test_skipping.py::test_large_settings[ucbv",
         "tests/simulation/test_skipping.py::test_rewards_from_the_urn_have_the_same_distribution[i",
-        "tests/simulation/test_skipping.py::test_small_settings[game-of-coins",
-        "tests/simulation/test_skipping.py::test_small_settings[kl-ucb",
-        "tests/simulation/test_skipping.py::test_small_settings[moss-anytime",
-        "tests/simulation/test_skipping.py::test_small_settings[pekoz",
-        "tests/simulation/test_skipping.py::test_small_settings[mbse",
-        "tests/simulation/test_skipping.py::test_small_settings[mpse",
-        "tests/simulation/test_skipping.py::test_small_settings[qmoss",
-        "tests/simulation/test_skipping.py::test_small_settings[qrm2",
-        "tests/simulation/test_skipping.py::test_small_settings[qucb",
-        "tests/simulation/test_skipping.py::test_small_settings[robbins",
-        "tests/simulation/test_skipping.py::test_small_settings[single-pass",
-        "tests/simulation/test_skipping.py::test_small_settings[two-target",
-        "tests/simulation/test_skipping.py::test_small_settings[ucb-v",
-        "tests/simulation/test_skipping.py::test_small_settings[ucbv",
         "tests/simulation/test_thompson.py::test_an_arm_is_pulled_with_the_probability_that_its_draw_"
         "is_the_highest[1",
         "tests/simulation/test_thompson.py::test_an_arm_is_pulled_with_the_probability_that_its_draw_"
@@ -335,6 +318,9 @@ REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
         "tests/simulation/test_engines.py::test_results_do_not": ("ucb-m",),
         "tests/simulation/test_own_rules.py::test_ones_own_rule_runs": ("linear:8-2-BonusM",),
         "tests/simulation/test_record.py::test_the_generic_kernel": ("race-finite", "ucb-m-finite"),
+        "tests/simulation/test_skipping.py::test_small_settings": (
+            "imed-m", "k-failure", "moss-m", "race", "ts-m", "ucb-m", "ucb1",
+        ),
         "tests/studies/leaderboard/test_page.py::test_the_page_in_a_browser": ("390",),
     },
     SLOW: {
