@@ -9,7 +9,7 @@ PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 LOWEST := .venv-lowest
 RUNS ?=
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
+PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 # `-m` on the command line replaces the one in pyproject.toml, so each selection names `long` again.
 FAST := not long and not compiles and not browser and not slow
 SOURCES := src tests benchmarks examples stubs
