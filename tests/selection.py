@@ -306,7 +306,9 @@ REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
             "constant-space-True", "game-of-coins-True", "mbse-True", "race-True", "robbins-True",
             "sliding-window-ts", "ucb-m-True", "ucb1-True",
         ),
-        "tests/policies/test_calm.py::test_calm_pulls": ("k-failure", "mpse", "pekoz-a", "proven-race"),
+        "tests/policies/test_calm.py::test_calm_pulls": (
+            "k-failure", "mpse", "pekoz-a", "proven-race",
+        ),
         "tests/policies/test_endless.py::test_the_memory_bound": ("qucb-m", "qts-m"),
         "tests/policies/test_race.py::test_its_definition_would": ("evidence", "fall"),
         "tests/policies/test_forgetting.py::test_the_engines": ("{'drift': 'walk:0.02'}-slid",),
