@@ -272,7 +272,7 @@ class Racing:
             self.incumbent, self.cusum, self.since = arm, 0.0, []
         else:
             e *= inc.n / (inc.n + arm.n)
-            if not e > arm.theta(arm.n) or len(arm.awaited) > 0.5 * arm.n:
+            if not e > arm.theta(arm.n) or len(arm.awaited) > 0.25 * arm.n:
                 return
             if arm.duel != "again":
                 excess = math.exp(-(e - max(0.0, arm.theta(arm.n))))

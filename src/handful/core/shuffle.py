@@ -11,6 +11,7 @@ The grid has fewer than sqrt(K) + 1 spare cells, so walking is rare.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 from handful.core.rng import GOLDEN, MASK, as_int, as_word, mix
@@ -41,27 +42,21 @@ class Shuffle(NamedTuple):
 
 def arm_at(position: int, n_arms: int, key: int) -> int:
     """Return the arm at a position of the shuffled order of `n_arms` arms under a key."""
-    rows, columns, rounds = grid(n_arms)
-    return as_int(
-        forward(
-            as_word(position),
-            as_word(n_arms),
-            as_word(rows),
-            as_word(columns),
-            as_word(rounds),
-            key,
-        )
-    )
+    K, rows, columns, rounds = _words(n_arms)
+    return as_int(forward(as_word(position), K, rows, columns, rounds, key))
 
 
 def position_of(arm: int, n_arms: int, key: int) -> int:
     """Return where an arm stands in the shuffled order: the inverse of `arm_at`."""
+    K, rows, columns, rounds = _words(n_arms)
+    return as_int(backward(as_word(arm), K, rows, columns, rounds, key))
+
+
+@lru_cache(maxsize=64)
+def _words(n_arms: int) -> tuple[int, int, int, int]:
+    """K and its grid as 64-bit words; worked out once, online, for each of a few K."""
     rows, columns, rounds = grid(n_arms)
-    return as_int(
-        backward(
-            as_word(arm), as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds), key
-        )
-    )
+    return as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds)
 
 
 def grid(n_arms: int) -> tuple[int, int, int]:

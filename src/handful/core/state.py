@@ -495,8 +495,9 @@ def begin_stay(state: State, slot: int) -> None:
 
 def slot_of(state: State, arm: int) -> int:
     """The slot of an arm, or -1 where it is not in memory."""
+    arms = state.arm
     for slot in range(state.held):
-        if state.arm[slot] == arm:
+        if arms[slot] == arm:
             return slot
     return -1
 

@@ -16,7 +16,7 @@ pulls, by the m0 of now):
             with R = 1.2 + 0.05 log2(M/2) and c = 1/3; c = 0.5 for an arm known in memory
     WIN     m1 > m0, and n1 > n0 or n1 kl(m1, m0) > ln t0
     LOSE    m1 <= m0, and e = n1 kl(m1, m0) n0/(n0 + n1) > theta = level (1 - ln n1 / ln l), and at
-            most half as many decisions in flight as rewards
+            most a quarter as many decisions in flight as rewards
     V       is set to max(1, ln((t + 2 d)/K)) when arm K + 1 comes up; V *= R^(1/K) for each arm
             that comes up, and V -= ln(q)/K for each duel that ends, where q is the mean of
             exp(max(0, theta) - e) over the losers of about the last K duels

@@ -9,11 +9,10 @@ from handful.policies.racing.record import (
     AGAIN,
     AHEAD,
     CLOCKED,
-    FIRST,
     FRESH,
     KNOWN,
-    NEW,
     NO_DUEL,
+    PASS,
     UNKNOWN,
     RaceParameters,
     RaceState,
@@ -21,7 +20,11 @@ from handful.policies.racing.record import (
 from handful.policies.racing.spending import MOST_EXPONENT, cost, most_cost
 
 HALF = 0.5
-"""Of what is known or left, how much may be in flight: see `limit` and `judge`."""
+"""Of what is known or left, how much may be in flight: see `limit`."""
+QUARTER = 0.25
+"""A loss waits while more of an arm's decisions are in flight, relative to its rewards."""
+REMEMBERED = (AGAIN, KNOWN)
+"""Duels of arms that have statistics already."""
 MOST_LIMIT = 65536
 """The most decisions of a challenger in flight, unless it has had more rewards."""
 
@@ -51,22 +54,23 @@ def begin_duel(
     state: RaceState, slot: int, kind: int, t0: float, why: int, p: RaceParameters
 ) -> None:
     """Begin the duel of an arm in memory, which came up for a reason."""
-    c = p.constants.evidence if kind in (FIRST, FRESH) else p.constants.known
+    constants = p.constants
     if kind == KNOWN:
         state.looks -= state.pulls[slot]
         state.looked -= state.sums[slot]
-    if why == CLOCKED:
-        length = max(2.0, p.every / p.K)
-        state.level[slot] = c * math.log(length)
-    elif state.volume == 0.0 or why == NEW:
-        share = 1.0 + state.delay / (p.M - 1.0)
-        length = max(2.0, t0 / max(1.0, float(state.tried)) / share)
-        state.level[slot] = c * math.log(length)
+    later = why == PASS and state.volume > 0.0
+    v = p.ratio * state.volume
+    if later:
+        length = min(t0, constants.longest * math.exp(min(v, MOST_EXPONENT)))
+    elif why == CLOCKED:
+        length = p.every / p.K
     else:
-        v = p.ratio * state.volume
-        length = max(2.0, min(t0, p.constants.longest * math.exp(min(v, MOST_EXPONENT))))
-        state.level[slot] = c * v
-    state.span[slot] = math.log(length)
+        tried = state.tried
+        length = t0 / (tried if tried > 1 else 1) / (1.0 + state.delay / (p.M - 1.0))
+    span = math.log(length if length > 2.0 else 2.0)
+    c = constants.known if kind in REMEMBERED else constants.evidence
+    state.level[slot] = c * (v if later else span)
+    state.span[slot] = span
     state.win[slot] = math.log(t0)
     state.duel[slot] = kind
     state.limit[slot] = UNKNOWN
@@ -139,7 +143,7 @@ def judge(state: RaceState, slot: int, p: RaceParameters) -> None:
     else:
         e = evidence(n0, m0, n1, m1)
         theta = asked(n1, state.level[slot], state.span[slot])
-        if e <= theta or state.in_flight[slot] > HALF * n1:
+        if e <= theta or state.in_flight[slot] > QUARTER * n1:
             return
         if kind != AGAIN:
             recent = float(state.tried if state.tried < p.K else p.K)
