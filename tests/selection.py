@@ -47,6 +47,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_tabulated.py::test_the_engines",
         "tests/policies/test_tabulated.py::test_the_regret",
         "tests/rules/test_monotonicity.py::test_a_monotone_rule",
+        "tests/sweeps/test_running.py::test_threads_may_compile",
         "tests/simulation/",
         "tests/studies/",
         "tests/test_contributing.py::test_a_rule",

@@ -1,179 +1,289 @@
+"""Partitions: however a cell is cut, together they are the cell; nothing wrong is taken for one."""
+
 from __future__ import annotations
 
 import errno
+import os
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from handful.simulation import Cell, Result, run_cell
+from handful.simulation import outcome as outcomes
+from handful.simulation import run_cell
 from handful.simulation.plan import cell
-from handful.studies import store
-from handful.studies.store import Store
-from handful.studies.timing import work
+from handful.sweeps import part as parts
+from handful.sweeps import store as stores
+from handful.sweeps.part import Part, merged, sources_of
+from handful.sweeps.store import Entry, Store
+from tests.sweeps.small import bits, part, ran
 
 
-def quiet(done: float, what: str) -> None: ...
+def save(store: Store, whole: Part, *ranges: range) -> None:
+    for runs in ranges:
+        one = whole.only(runs)
+        store.save(one, ran(one))
 
 
-def small() -> list[Cell]:
-    return [cell(policy, "linear:9", 2, 500, runs=2) for policy in ("ucb-m", "ts-m", "moss-m")]
+WHOLE = {
+    "plain": part(),
+    "recorded": part(record=True),
+    "late": part("race", delay="geometric:3", lost=0.2),
+    "many arms": part(world="linear:5000", runs=12),
+    "a range": part(runs=range(5, 17), tape=True),
+}
+RESULTS = {name: ran(one) for name, one in WHOLE.items()}
 
 
-def test_finished_cells_are_never_run_again_unless_asked(
+FEW = settings(max_examples=10)  # each writes a dozen files to the disk
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@FEW
+@given(cuts=st.sets(st.integers(1, 11)), shuffled=st.randoms(use_true_random=False))
+def test_any_cut_gives_the_same_bits(
+    name: str, cuts: set[int], shuffled: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    whole = WHOLE[name]
+    store = Store(tmp_path_factory.mktemp("cells"))
+    runs = whole.cell.run_numbers
+    ends = [0, *sorted(cuts), 12]
+    ranges = [runs[a:b] for a, b in pairwise(ends)]
+    shuffled.shuffle(ranges)
+    for one in ranges[1:]:
+        save(store, whole, one)
+    assert store.missing(whole) == [ranges[0]]
+    assert store.load(whole) is None
+    save(store, whole, ranges[0])
+    again = Store(store.folder)
+    assert again.missing(whole) == []
+    found = again.load(whole)
+    assert found is not None
+    assert bits(found) == bits(RESULTS[name])
+
+
+@FEW
+@given(
+    taken=st.lists(
+        st.tuples(st.integers(0, 11), st.integers(1, 12)).map(lambda p: range(p[0], sum(p))),
+        max_size=4,
+    )
+)
+def test_overlapping_partitions_count_once_and_gaps_are_found(
+    taken: list[range], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    whole = WHOLE["plain"]
+    store = Store(tmp_path_factory.mktemp("cells"))
+    save(store, whole, *taken)
+    there = {run for runs in taken for run in runs}
+    missing = [run for runs in store.missing(whole) for run in runs]
+    assert missing == [run for run in range(12) if run not in there]
+    save(store, whole, *store.missing(whole))
+    found = store.load(whole)
+    assert found is not None
+    assert bits(found) == bits(RESULTS["plain"])
+
+
+def test_parts_are_cut_by_work_and_cover_what_is_missing() -> None:
+    whole = Part.whole(cell("ucb-m", "linear:9", 2, 1000, 1000))
+    a_run = whole.work / 1000
+    pieces = list(whole.cut([range(0, 500), range(600, 1000)], 100.5 * a_run))
+    assert [piece.cell.runs for piece in pieces[:5]] == [96, 96, 96, 96, 96]
+    numbers = [run for piece in pieces for run in piece.cell.run_numbers]
+    assert numbers == [*range(500), *range(600, 1000)]
+    assert [piece.cell.runs for piece in whole.cut([range(9)], 3.5 * a_run)] == [3, 3, 3]
+    assert len(list(whole.cut([range(1000)], a_run / 9))) == 1000
+    assert list(whole.cut([range(1000)], 2 * whole.work)) == [whole]
+
+
+def test_pulls_of_a_part_are_never_too_many_to_be_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran: list[str] = []
-
-    def counted(planned: Cell, **options: object) -> Result:
-        ran.append(planned.id)
-        return run_cell(planned)
-
-    monkeypatch.setattr(store, "run_cell", counted)
-    cache = Store(tmp_path)
-    first = cache.run(small(), quiet)
-    assert len(ran) == 3
-    second = cache.run(small(), quiet)
-    assert len(ran) == 3
-    assert [r.regret.per_run.tolist() for r in second.all()] == [
-        r.regret.per_run.tolist() for r in first.all()
-    ]
-    cache.run(small(), quiet, fresh=True)
-    assert len(ran) == 6
-
-
-def test_a_stopped_run_goes_on_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran: list[str] = []
-
-    def stopped(planned: Cell, **options: object) -> Result:
-        if len(ran) == 2:
-            raise KeyboardInterrupt
-        ran.append(planned.id)
-        return run_cell(planned)
-
-    monkeypatch.setattr(store, "run_cell", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        Store(tmp_path).run(small(), quiet)
-    monkeypatch.setattr(store, "run_cell", run_cell)
-    assert [planned.id for planned in Store(tmp_path).missing(small())] == [small()[2].id]
-    done: list[float] = []
-    results = Store(tmp_path).run(small(), lambda share, what: done.append(share))
-    assert len(results) == 3
-    assert done == sorted(done)
-    assert done[-1] == work(small()[2])
+    for module in (outcomes, parts):
+        monkeypatch.setattr(module, "MOST_PULLS", 7 * 5)
+    whole = WHOLE["plain"]
+    right = ran(whole)
+    assert right.pulls is None
+    assert right.mean_pulls is not None
+    store = Store(tmp_path)
+    cut = list(whole.cut([range(12)], 1e18))
+    assert [one.cell.runs for one in cut] == [5, 5, 2]
+    save(store, whole, *(one.cell.run_numbers for one in cut))
+    found = store.load(whole)
+    assert found is not None
+    assert bits(found) == bits(right)
+    store.discard([whole])
+    store.save(whole, right)
+    assert store.missing(whole) == [range(12)], "sums of pulls cannot be joined"
 
 
-def test_a_damaged_file_is_run_again(tmp_path: Path) -> None:
-    cache = Store(tmp_path)
-    planned = small()[0]
-    before = cache.run([planned], quiet)
-    cache.path(planned).write_bytes(b"half a file")
-    after = cache.run([planned], quiet)
-    assert [r.regret.mean for r in after.all()] == [r.regret.mean for r in before.all()]
+def test_another_seed_horizon_engine_or_setting_is_another_file(tmp_path: Path) -> None:
+    different = [
+        part(), part(horizon=61), part(seed=1), part("ucb-m:eta=0.2"), part(memory=3),
+        part(tape=True), part(record=True), part(delay=1), part(world="linear:8"),
+        Part(part().cell, "compiled"), part().only(range(1, 12)),
+    ]  # fmt: skip
+    assert len({Store(tmp_path).path(one) for one in different}) == len(different)
+    assert Store(tmp_path).path(part(runs=12)) == Store(tmp_path).path(part())
 
 
-def test_another_seed_horizon_or_number_of_runs_is_another_file(tmp_path: Path) -> None:
-    cells = [
-        cell("ucb-m", "linear:9", 2, 500),
-        cell("ucb-m", "linear:9", 2, 501),
-        cell("ucb-m", "linear:9", 2, 500, runs=99),
-        cell("ucb-m", "linear:9", 2, 500, seed=1),
-        cell("ucb-m:eta=0.2", "linear:9", 2, 500),
-    ]
-    assert len({Store(tmp_path).path(planned) for planned in cells}) == 5
-
-
-def test_work_grows_with_pulls_and_is_never_nothing() -> None:
-    for name, instance in [("ucb-m", "linear:9"), ("ts-m", "linear:9"), ("qts-m", "I1")]:
-        one, ten = (cell(name, instance, 3, 100, runs=runs) for runs in (1, 10))
-        assert work(ten) == 10 * work(one) > 0
-    assert work(cell("herschkorn", "I1", None, 100)) > 0
+def test_more_runs_of_a_cell_add_to_those_that_are_there(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    save(store, part(), range(12))
+    more, fewer = part(runs=20), part(runs=5)
+    assert store.missing(more) == [range(12, 20)]
+    assert store.missing(fewer) == []
+    found = store.load(fewer)
+    assert found is not None
+    assert bits(found) == bits(ran(fewer))
+    both = merged([fewer, more, part(seed=1)])
+    assert [one.cell.runs for one in both] == [20, 12]
 
 
 def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
-    cache = Store(tmp_path)
-    planned = small()[0]
-    before = cache.run([planned], quiet).at(planned)
-    path = cache.path(planned)
+    whole = WHOLE["plain"]
+    save(Store(tmp_path), whole, range(12))
+    path = Store(tmp_path).path(whole)
     good = path.read_bytes()
     read = 0
     for place in range(4, len(good), max(1, len(good) // 150)):
         path.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
-        found = cache.load(planned)
+        found = Store(tmp_path).load(whole)
         if found is not None:
             read += 1
-            assert found.settings == before.settings
-            assert found.curve.per_run.tolist() == before.curve.per_run.tolist()
-            assert found.pulls is not None
-            assert before.pulls is not None
-            assert found.pulls.tolist() == before.pulls.tolist()
+            assert bits(found) == bits(RESULTS["plain"])
     assert read < 120, "of 150 flips, those that change a number are refused"
-    path.write_bytes(b"half a file")
-    assert cache.missing([planned]) == [planned]
+
+
+def test_a_damaged_file_is_named_deleted_and_run_again(tmp_path: Path) -> None:
+    whole = WHOLE["plain"]
+    save(Store(tmp_path), whole, range(5), range(5, 12))
+    bad = Store(tmp_path).path(whole.only(range(5)))
+    bad.write_bytes(bad.read_bytes()[:-9])
+    store = Store(tmp_path)
+    assert store.missing(whole) == [range(5)]
+    assert list(store.damaged) == [bad]
+    store.delete_damaged()
+    assert not bad.exists()
+    assert store.missing(whole) == [range(5)]
 
 
 def test_a_file_of_another_cell_is_not_taken_for_this_one(tmp_path: Path) -> None:
-    cache = Store(tmp_path)
-    base: dict[str, Any] = {
-        "policy": "ucb-m", "instance_spec": "linear:9", "memory": 2, "horizon": 100, "runs": 3
-    }  # fmt: skip
-    planned = cell(**base)
-    changes: list[dict[str, Any]] = [
-        {"policy": "ts-m"}, {"policy": "ucb-m:eta=0.2"}, {"instance_spec": "linear:10"},
-        {"memory": 3}, {"horizon": 101}, {"runs": 4}, {"runs": range(1, 4)}, {"seed": 1},
-        {"tape": True}, {"record": True},
+    whole = part(runs=3)
+    others = [
+        part("ts-m", runs=3), part("ucb-m:eta=0.2", runs=3), part(world="linear:8", runs=3),
+        part(memory=3, runs=3), part(horizon=61, runs=3), part(runs=4), part(runs=range(1, 4)),
+        part(seed=1, runs=3), part(tape=True, runs=3), part(record=True, runs=3),
+        part(delay=2, runs=3),
     ]  # fmt: skip
-    for change in changes:
-        other = cell(**{**base, **change})
-        cache.save(other, run_cell(other, engine="python"))
-        cache.path(other).replace(cache.path(planned))
-        assert cache.load(planned) is None, change
-        assert cache.missing([planned]) == [planned]
-    cache.save(planned, run_cell(planned, engine="python"))
-    assert cache.load(planned) is not None
+    for other in others:
+        save(Store(tmp_path), other, other.cell.run_numbers)
+        Store(tmp_path).path(other).replace(Store(tmp_path).path(whole))
+        store = Store(tmp_path)
+        assert store.missing(whole) == [range(3)], other.key
+        assert "other numbers than its name says" in next(iter(store.damaged.values()))
+    save(Store(tmp_path), whole, range(3))
+    assert Store(tmp_path).load(whole) is not None
 
 
 def test_a_file_of_other_sources_or_another_version_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache = Store(tmp_path)
-    planned = small()[0]
-    cache.save(planned, run_cell(planned, engine="python"))
-    path = cache.path(planned)
-    for name, other in (("__version__", "0.0.0"), ("source_digest", lambda module: "old")):
+    whole = WHOLE["plain"]
+    save(Store(tmp_path), whole, range(12))
+    path = Store(tmp_path).path(whole)
+    for name, other in (("__version__", "0.0.0"), ("sources_of", lambda policy: "old")):
         with monkeypatch.context() as changed:
-            changed.setattr(store, name, other)
-            assert cache.path(planned) != path
-            cache.path(planned).write_bytes(path.read_bytes())
-            assert cache.load(planned) is None
+            changed.setattr(stores, name, other)
+            assert Store(tmp_path).path(whole) != path
+            assert Store(tmp_path).others([whole]) == 1
+            Store(tmp_path).path(whole).write_bytes(path.read_bytes())
+            assert Store(tmp_path).load(whole) is None
+            Store(tmp_path).path(whole).unlink()
+    assert Store(tmp_path).others([whole]) == 0
 
 
-def test_where_cells_cannot_be_saved_their_results_are_still_returned(
+OWN = """
+from handful import UCBM
+
+class Own(UCBM):
+    name = "own"
+    # {}
+"""
+
+
+def test_a_changed_policy_of_ones_own_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "own_swept.py"
+    file.write_text(OWN.format("first"))
+    planned = Part.whole(cell("own_swept:Own", "linear:7", 2, 60, 12), "python")
+    before = Entry.of(planned)
+    assert Entry.of(planned) == before
+    file.write_text(OWN.format("second"))
+    assert Entry.of(planned).name != before.name
+    file.unlink()
+    with pytest.raises(ValueError, match="has no source file"):
+        sources_of(planned.cell.policy)
+
+
+def test_where_parts_cannot_be_saved_they_stay_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, target: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    right = Store(tmp_path / "a").run(small(), quiet)
     monkeypatch.setattr(Path, "replace", full)
-    cache = Store(tmp_path / "b")
-    found = cache.run(small(), quiet)
-    assert [r.regret.mean for r in found.all()] == [r.regret.mean for r in right.all()]
-    assert cache.unsaved is not None
-    assert "No space left on device" in cache.unsaved
-    assert list((tmp_path / "b").iterdir()) == []
+    store = Store(tmp_path)
+    save(store, WHOLE["plain"], range(7), range(7, 12))
+    found = store.load(WHOLE["plain"])
+    assert found is not None
+    assert bits(found) == bits(RESULTS["plain"])
+    assert store.unsaved is not None
+    assert "No space left on device" in store.unsaved
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_results_come_in_the_order_of_the_plan_though_others_were_run_first(
-    tmp_path: Path,
-) -> None:
-    cells = [
-        cell(policy, "linear:9", 2, horizon, runs=2)
-        for policy in ("ucb-m", "ts-m")
-        for horizon in (900, 500)
-    ]
-    found = Store(tmp_path).run(cells, quiet).all()
-    assert [r.settings["horizon"] for r in found] == [900, 500, 900, 500]
-    assert [r.settings["policy"] for r in found] == ["ucb-m", "ucb-m", "ts-m", "ts-m"]
+CRASH = """
+import os, sys
+from pathlib import Path
+from tests.sweeps.small import part, ran
+from handful.sweeps.store import Store
+
+def die(*_):
+    os._exit(9)
+
+where, at = sys.argv[1:]
+store = Store(Path(where))
+one = part().only(range(5))
+store.save(one, ran(one))
+if at == "write":
+    os.fsync = die
+elif at == "rename":
+    Path.replace = die
+one = part().only(range(5, 12))
+store.save(one, ran(one))
+"""
+
+
+@pytest.mark.parametrize("at", ["write", "rename"])
+def test_a_crash_at_any_step_leaves_whole_files_only(tmp_path: Path, at: str) -> None:
+    died = subprocess.run(
+        [sys.executable, "-c", CRASH, str(tmp_path), at], env=dict(os.environ), check=False
+    )
+    assert died.returncode == 9
+    whole = WHOLE["plain"]
+    store = Store(tmp_path)
+    assert store.missing(whole) == [range(5, 12)]
+    assert not store.damaged
+    for runs in store.missing(whole):
+        store.save(whole.only(runs), run_cell(whole.only(runs).cell, engine="python"))
+    found = store.load(whole)
+    assert found is not None
+    assert bits(found) == bits(RESULTS["plain"])

@@ -106,7 +106,8 @@ def run_parts(
         left = plan(store, wholes, workers, alone=cluster is None).cells
         what = f"{left} cells are missing or incomplete; the same command resumes the run"
         if isinstance(error, ClusterError):
-            raise ClusterError(f"{error}. Finished parts are saved: {what}") from None
+            where = "" if cluster is None else f"{cluster.address}: "
+            raise ClusterError(f"{where}{error}. Finished parts are saved: {what}") from None
         click.echo(what, err=True)
         raise
     if store.unsaved is not None:

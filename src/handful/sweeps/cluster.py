@@ -141,10 +141,16 @@ def _asked(ask: Callable[[], Any], who: str) -> Any:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Let Dask's loggers be silent: what matters of a lost worker or scheduler is said once."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    loggers = [
+        logger
+        for name, logger in logging.root.manager.loggerDict.items()
+        if name.partition(".")[0] == "distributed" and isinstance(logger, logging.Logger)
+    ]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

@@ -24,7 +24,7 @@ from handful.simulation.outcome import MOST_PULLS
 from handful.simulation.plan import FEW_ARMS
 from handful.simulation.sources import ROOT, own_sources, source_digest
 
-_PYTHON_PULL = 4000.0
+_PYTHON_PULL = 8000.0
 """About the nanoseconds of a pull in the python engine, whatever the policy."""
 
 

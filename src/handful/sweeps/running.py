@@ -202,7 +202,9 @@ def _outcome(future: Future[Result | Failure], part: Part, dropped: bool) -> Res
     if future.cancelled():
         if dropped:
             return Failure(part.key, part.cell.run_numbers, "dropped")
-        raise ClusterError("the executor was lost, and with it the parts that had not come back")
+        raise ClusterError(
+            "the scheduler or executor was lost, and with it the parts that had not come back"
+        )
     error = future.exception()
     if isinstance(error, BrokenExecutor):
         raise ClusterError(f"the executor was lost: {error}") from None

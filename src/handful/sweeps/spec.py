@@ -241,6 +241,6 @@ def _parts(
 def _part(
     policy: str, memory: int | None, given: dict[str, Any], fixed: dict[str, Any], engine: str
 ) -> Part:
-    world = given.pop("instance")
-    horizon = given.pop("horizon")
-    return Part.whole(cell(policy, world, memory, horizon, **given, **fixed), engine)
+    world, horizon = given["instance"], given["horizon"]
+    more = {key: value for key, value in given.items() if key not in ("instance", "horizon")}
+    return Part.whole(cell(policy, world, memory, horizon, **more, **fixed), engine)
