@@ -18,9 +18,9 @@ from queue import Empty, SimpleQueue
 from handful.errors import ClusterError, shortened
 from handful.simulation import Result, run_cell
 from handful.simulation.execution import compiling_message
-from handful.sweeps.part import Part, checked_sources
+from handful.sweeps.part import Part
 from handful.sweeps.store import Store
-from handful.sweeps.task import Failure, run_part
+from handful.sweeps.task import Failure, Job, run_job
 from handful.sweeps.timing import TimeLeft, ordered
 
 Report = Callable[[float, str], None]
@@ -139,7 +139,7 @@ class _Run:
             try:
                 result: Result | Failure = self._run(part, n_jobs)
             except Exception as error:
-                result = Failure.of(part, error)
+                result = Failure.of(part.key, part.cell.run_numbers, error)
             self.finish(part, result)
 
     def _run(self, part: Part, n_jobs: int | None) -> Result:
@@ -186,7 +186,7 @@ class _Run:
 
 def _submitted(executor: Executor, part: Part) -> Future[Result | Failure]:
     try:
-        return executor.submit(run_part, part, checked_sources(part.cell.policy))
+        return executor.submit(run_job, Job.of(part))
     except Exception as error:
         raise ClusterError(f"the executor takes no task: {type(error).__name__}: {error}") from None
 
@@ -209,7 +209,7 @@ def _outcome(future: Future[Result | Failure], part: Part, dropped: bool) -> Res
     if isinstance(error, BrokenExecutor):
         raise ClusterError(f"the executor was lost: {error}") from None
     if error is not None:
-        return Failure.of(part, error)
+        return Failure.of(part.key, part.cell.run_numbers, error)
     result = future.result()
     if isinstance(result, Failure) and result.other_sources:
         raise ClusterError(result.error)

@@ -5,6 +5,7 @@ An exception is not sent: some cannot be pickled, and some cannot be made again 
 
 from __future__ import annotations
 
+import pickle
 import platform
 import traceback
 from dataclasses import dataclass
@@ -32,27 +33,50 @@ class Failure:
         return f"{self.cell}, runs {self.runs.start} to {self.runs.stop - 1}: {self.error}"
 
     @classmethod
-    def of(cls, part: Part, error: BaseException) -> Failure:
+    def of(cls, cell: str, runs: range, error: BaseException) -> Failure:
         """The failure of a part by an exception."""
         said = f"{type(error).__name__}: {error}"
         trace = "".join(traceback.format_exception(error))
-        return cls(part.key, part.cell.run_numbers, said, trace)
+        return cls(cell, runs, said, trace)
 
 
-def run_part(part: Part, sources: str) -> Result | Failure:
+@dataclass(frozen=True)
+class Job:
+    """A part as it is sent to a worker.
+
+    It is pickled here, so that a worker that cannot import a policy of a user's can say so, and a
+    scheduler on the way needs only handful. Policies of a script are left to the executor: Dask
+    sends their code.
+    """
+
+    cell: str
+    runs: range
+    sources: str
+    part: bytes | Part
+
+    @classmethod
+    def of(cls, part: Part) -> Job:
+        """What to send of a part."""
+        policy = part.cell.policy
+        sent = part if policy.__module__ == "__main__" else pickle.dumps(part)
+        return cls(part.key, part.cell.run_numbers, checked_sources(policy), sent)
+
+
+def run_job(job: Job) -> Result | Failure:
     """Run a part, if this process has the sources that it was planned with."""
-    if checked_sources(part.cell.policy) != sources:
-        return Failure(
-            part.key,
-            part.cell.run_numbers,
-            f"the worker on {platform.node()} has other sources of {part.cell.policy.name} or of "
-            f"handful (version {__version__} there): install the same on all hosts",
-            other_sources=True,
-        )
     try:
-        return run_cell(part.cell, engine=part.engine, n_jobs=1)
+        part = pickle.loads(job.part) if isinstance(job.part, bytes) else job.part
+        if checked_sources(part.cell.policy) == job.sources:
+            return run_cell(part.cell, engine=part.engine, n_jobs=1)
     except Exception as error:
-        return Failure.of(part, error)
+        return Failure.of(job.cell, job.runs, error)
+    return Failure(
+        job.cell,
+        job.runs,
+        f"the worker on {platform.node()} has other sources of {part.cell.policy.name} or of "
+        f"handful (version {__version__} there): install the same on all hosts",
+        other_sources=True,
+    )
 
 
 def fingerprint() -> tuple[str, str]:
