@@ -47,6 +47,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_tabulated.py::test_the_engines",
         "tests/policies/test_tabulated.py::test_the_regret",
         "tests/rules/test_monotonicity.py::test_a_monotone_rule",
+        "tests/sweeps/test_cluster.py::test_a_cluster_of_local",
+        "tests/sweeps/test_running.py::test_threads_may_compile",
         "tests/simulation/",
         "tests/studies/",
         "tests/test_contributing.py::test_a_rule",
@@ -230,6 +232,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_thompson.py::test_an_arm_is_pulled_with_the_probability_that_its_draw_"
         "is_the_highest[3",
         "tests/test_packaging.py::test_the_tests_of_the_sdist",
+        "tests/sweeps/test_cluster.py",  # starts and kills processes of Dask
         "tests/service/test_hostile.py::test_long",
         "tests/service/test_machine.py::test_long",
         "tests/service/test_openapi.py::test_long",

@@ -39,14 +39,17 @@ PUBLIC = [
     "Result",
     "Rule",
     "State",
+    "Sweep",
     "__version__",
     "compare",
     "evaluate",
     "from_bytes",
     "policy",
     "read_log",
+    "read_sweep",
     "replay",
     "simulate",
+    "sweep",
 ]
 
 

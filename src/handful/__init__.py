@@ -40,6 +40,7 @@ from handful.rules import Moment, Rule
 if TYPE_CHECKING:
     from handful.evaluation import Evaluation, Log, Replay, evaluate, read_log, replay
     from handful.simulation import Comparison, Result, compare, simulate
+    from handful.sweeps import Sweep, read_sweep, sweep
 
 __version__ = "0.1.0"
 
@@ -69,18 +70,22 @@ __all__ = [
     "Result",
     "Rule",
     "State",
+    "Sweep",
     "__version__",
     "compare",
     "evaluate",
     "from_bytes",
     "policy",
     "read_log",
+    "read_sweep",
     "replay",
     "simulate",
+    "sweep",
 ]
 
 _LATER = {
     "simulation": ("the simulator", ("Comparison", "Result", "compare", "simulate")),
+    "sweeps": ("sweeps", ("Sweep", "read_sweep", "sweep")),
     "evaluation": (
         "evaluation on logs",
         ("Evaluation", "Log", "Replay", "evaluate", "read_log", "replay"),

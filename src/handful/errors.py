@@ -26,6 +26,8 @@
     │   │   ├── ConflictError                    ... since it exists, or has another value
     │   │   └── AccessError (PermissionError)    ... since the key is missing or not enough
     │   └── UnavailableError (ConnectionError)   ... although it was tried again
+    ├── SweepError (RuntimeError)        a sweep of which some cells failed
+    ├── ClusterError (RuntimeError)      a cluster, or an executor, that cannot be used or was lost
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
 A message says what was given, what is allowed and what to do.
@@ -150,6 +152,17 @@ class StoreInUseError(StoreError):
 
 class StoreUnavailableError(StoreError):
     """A store that cannot be read or written now, such as on a full disk; nothing was changed."""
+
+
+class SweepError(HandfulError, RuntimeError):
+    """A sweep of which some cells failed; the others are finished and saved."""
+
+
+class ClusterError(HandfulError, RuntimeError):
+    """A cluster, or another executor, that cannot be used or was lost.
+
+    What had come back before is saved: the same sweep goes on from there.
+    """
 
 
 class MissingExtraError(HandfulError, ImportError):

@@ -108,7 +108,7 @@ def test_a_paper_on_a_full_disk_prints_its_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from handful.simulation import Cell, Result, run_cell
-    from handful.studies import store
+    from handful.sweeps import running
 
     def quick(planned: Cell, **_: Any) -> Result:
         from dataclasses import replace
@@ -116,7 +116,7 @@ def test_a_paper_on_a_full_disk_prints_its_table(
         short = run_cell(replace(planned, horizon=20), engine="python")
         return replace(short, settings={**short.settings, "horizon": planned.horizon})
 
-    monkeypatch.setattr(store, "run_cell", quick)
+    monkeypatch.setattr(running, "run_cell", quick)
     monkeypatch.setattr(Path, "replace", full)
     result = CliRunner().invoke(app, ["paper", "table1", "--runs", "2", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
@@ -132,6 +132,7 @@ def test_a_paper_whose_figures_cannot_be_written_says_so(
     from handful.cli import paper
 
     monkeypatch.setattr(paper, "run_cells", lambda *_: None)
+    monkeypatch.setattr(paper, "loaded", lambda *_: None)
     monkeypatch.setattr("handful.cli.paper.report.draw_all", full)
     monkeypatch.setattr(paper, "_data", lambda *_: [1])
     result = CliRunner().invoke(app, ["paper", "fig3", "--json", "--out", str(tmp_path)])

@@ -8,10 +8,18 @@ from typing import Any
 import click
 
 from handful import __version__
-from handful.errors import HandfulError, StoreError, UnknownNameError, WriteError
+from handful.errors import (
+    ClusterError,
+    HandfulError,
+    StoreError,
+    SweepError,
+    UnknownNameError,
+    WriteError,
+)
 
 COMMANDS = {
     "run": "Simulate policies on instances and print their regret.",
+    "sweep": "Simulate the cells of a spec, here or on a cluster; a stopped sweep is resumed.",
     "plot": "Draw results that `handful run --out` wrote.",
     "policies": "List the policies, or describe some.",
     "replay": "Evaluate policies on logged decisions.",
@@ -57,12 +65,12 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; errors of handful are one line.
 
-        Exit codes: 2 for a wrong argument, 1 for a file or a store that cannot be used, 130 for
-        an interrupt.
+        Exit codes: 2 for a wrong argument, 1 for a file, a store or a cluster that cannot be used
+        and for a sweep of which cells failed, 130 for an interrupt.
         """
         try:
             return super().invoke(ctx)
-        except (StoreError, WriteError) as error:
+        except (ClusterError, StoreError, SweepError, WriteError) as error:
             raise click.ClickException(str(error)) from None
         except HandfulError as error:
             raise click.UsageError(str(error)) from None

@@ -28,7 +28,7 @@ from handful.studies.leaderboard import figures as leaderboard
 from handful.studies.leaderboard.scores import board_on
 from handful.studies.paper import figures, report
 from handful.studies.paper.experiments import EXPERIMENTS
-from handful.studies.store import Store
+from handful.sweeps.store import Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ from handful.studies.leaderboard import page
 from handful.studies.leaderboard.arenas import RUNS, cells
 from handful.studies.leaderboard.conditions import SHEETS
 from handful.studies.leaderboard.scores import Board, board
-from handful.studies.store import Store
+from handful.sweeps.store import Store
 
 
 @click.command("leaderboard", context_settings=HELP)
@@ -24,7 +24,13 @@ from handful.studies.store import Store
 )  # fmt: skip
 @options.of_a_report("the scores", "the page, its figures")
 def command(
-    runs: int, seed: int, n_jobs: int | None, fresh: bool, as_json: bool, out: Path
+    runs: int,
+    seed: int,
+    n_jobs: int | None,
+    cluster: str | None,
+    fresh: bool,
+    as_json: bool,
+    out: Path,
 ) -> None:
     """Compare every policy on the paper's ten instances and on others: leaderboard.html.
 
@@ -40,7 +46,7 @@ def command(
     runs = whole("runs", runs, 10**6)
     store = Store(report_folder(out) / "cells")
     in_sheets = [one for sheet in SHEETS for one in sheet.cells(runs, seed)]
-    results = run_cells(store, [*cells(runs, seed), *in_sheets], n_jobs, fresh)
+    results = run_cells(store, [*cells(runs, seed), *in_sheets], n_jobs, fresh, cluster)
     found = board(results)
 
     def write() -> list[Path]:

@@ -14,6 +14,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 n_jobs = click.option("--n-jobs", "-j", type=number, help="Workers; all cores unless given.")
 
+cluster = click.option(
+    "--cluster", metavar="ADDRESS",
+    help="Run on a Dask cluster: tcp://HOST:PORT of its scheduler, or local:N for N processes on "
+    "this machine.",
+)  # fmt: skip
+
 
 def traffic(command: F) -> F:
     """Add the options of rewards that come late or never, and of means and arms that change."""
@@ -62,6 +68,7 @@ def of_a_report(numbers: str, files: str) -> Callable[[F], F]:
     options = (
         seed(),
         n_jobs,
+        cluster,
         click.option("--fresh", is_flag=True, help="Run finished cells again."),
         click.option("--json", "as_json", is_flag=True, help=f"Print {numbers} as JSON."),
         click.option(

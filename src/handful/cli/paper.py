@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from handful.cli import options
-from handful.cli.cells import deliver, report_folder, run_cells
+from handful.cli.cells import deliver, loaded, report_folder, run_cells
 from handful.cli.show import HELP, number, table
 from handful.simulation.plan import Cell, whole
 from handful.studies.paper import beyond, claims, report, tables
 from handful.studies.paper.experiments import EXPERIMENTS, Table, recorded
 from handful.studies.paper.verdict import Claim
 from handful.studies.results import Results
-from handful.studies.store import Store
+from handful.sweeps.store import Store
 
 CLAIMS = "claims"
 ALL = "all"
@@ -32,6 +32,7 @@ def command(
     runs: int | None,
     seed: int,
     n_jobs: int | None,
+    cluster: str | None,
     fresh: bool,
     as_json: bool,
     out: Path,
@@ -60,12 +61,15 @@ def command(
     cells = [planned for group in plan.values() for planned in group]
     if everything:
         cells += beyond.cells(runs or beyond.RUNS, seed)
-    results = run_cells(Store(report_folder(out) / "cells"), cells, n_jobs, fresh)
+    store = Store(report_folder(out) / "cells")
+    with_records = [*cells, *recorded(seed)] if everything else cells
+    run_cells(store, with_records, n_jobs, fresh, cluster)
+    results = loaded(store, cells)
     figures = [name for name in wanted if name in EXPERIMENTS and not _is_table(name)]
 
     def write() -> list[Path]:
         drawn = report.draw_all(results, figures, out)
-        written = _report(results, out, seed, n_jobs, fresh) if everything else []
+        written = _report(results, out, seed, store) if everything else []
         return [*drawn, *reversed(written)]
 
     def data() -> object:
@@ -93,9 +97,9 @@ def _plan(names: Sequence[str], runs: int | None, seed: int) -> dict[str, list[C
     }
 
 
-def _report(results: Results, out: Path, seed: int, n_jobs: int | None, fresh: bool) -> list[Path]:
+def _report(results: Results, out: Path, seed: int, store: Store) -> list[Path]:
     planned = recorded(seed)
-    found = Store(out / "cells").run(planned, lambda done, what: None, n_jobs, fresh)
+    found = loaded(store, planned)
     return report.write(results, [found.at(one) for one in planned], out, seed)
 
 

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pickle import UnpicklingError
 from shutil import rmtree
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ _QUICK = 10**5
 _CHECKED_PULLS = 300
 _CHECKED_LOOKS = 30_000
 _CHECKED_MEMORY = 4096
+_warming = RLock()
+"""Kernels are made by one thread at a time: the functions that Numba knows are global."""
 _WORTH_A_VECTOR = 6
 """Fewer runs than this are faster one by one than in a block with lanes to spare."""
 
@@ -62,6 +65,11 @@ def warm_up(cell: Cell, skipping: bool = False) -> None:
     Python. A block of runs is compared with a run alone. Only the first pulls are seen; what
     differs later, such as an integer that overflows, is for `--engine python` to find.
     """
+    with _warming:
+        _warm_up(cell, skipping)
+
+
+def _warm_up(cell: Cell, skipping: bool) -> None:
     cell = as_run(cell)
     if issubclass(cell.policy, PhasedPolicy) and cell.policy.rule.monotone:
         check_monotone(cell.policy.rule)

@@ -13,19 +13,33 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Write the content beside its place first, then move it there.
 
     A reader never sees half a file, and where writing fails nothing is left of it and a file that
-    was there before stays.
+    was there before stays. That holds when the machine stops, too: the content is on disk before
+    it gets its name.
     """
     target = Path(path)
     part = part_of(target)
     try:
         with part.open("wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         part.replace(target)
+        _sync_folder(target.parent)
     except OSError as error:
         raise WriteError(f"{target} cannot be written: {reason(error)}") from error
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name reach the disk, where folders can be synchronised: not on Windows."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def part_of(target: Path) -> Path:
