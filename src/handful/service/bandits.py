@@ -84,28 +84,21 @@ class Bandits:
 
     def named(self, tx: Transaction, name: str) -> BanditRow | None:
         """Return the bandit that has a name now."""
-        found = self._named.get(name)
-        if found is None:
-            found = tx.bandit_named(name)
-            if found is not None:
-                self._note(found)
-        return found
+        return self._named.get(name) or self._noted(tx.bandit_named(name))
 
     def row(self, tx: Transaction, number: int) -> BanditRow | None:
         """Return a bandit by its number, also if it was deleted."""
-        found = self._rows.get(number)
-        if found is None:
-            found = tx.bandit(number)
-            if found is not None:
-                self._note(found)
-        return found
+        return self._rows.get(number) or self._noted(tx.bandit(number))
 
     def put_row(self, tx: Transaction, row: BanditRow) -> None:
         """Add a bandit to the store, or change it."""
         tx.put_bandit(row)
-        self._note(row)
+        self._noted(row)
 
-    def _note(self, row: BanditRow) -> None:
+    def _noted(self, row: BanditRow | None) -> BanditRow | None:
+        """Return what was found in the store, which need not be looked for again."""
+        if row is None:
+            return None
         if len(self._rows) >= MOST_ROWS_KNOWN:
             self._rows.clear()
             self._named.clear()
@@ -114,6 +107,7 @@ class Bandits:
             self._named[row.name] = row
         elif self._named.get(row.name, row).id == row.id:
             self._named.pop(row.name, None)
+        return row
 
     def forget(self) -> None:
         """Forget everything: what is in memory is not what is in the store."""
