@@ -124,7 +124,7 @@ def test_the_fold_of_the_log_is_the_live_bandit(
 
     twin = world.do(restored)
     assert twin.to_bytes() == live
-    bandit = world.do(lambda session: session._loaded(1))
+    bandit = world.do(lambda session: session.loaded(1))
     for _ in range(30):
         try:
             choice = bandit.decide(None)

@@ -59,6 +59,40 @@ def test_many_new_bandits_leave_no_bandit_behind(
     assert world.shown().decisions == 5
 
 
+def test_the_more_bandits_change_the_later_they_are_saved(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a thousand were in use, most of the work of the service was to save them."""
+    monkeypatch.setattr(bandits, "MOST_ROWS", 20)
+    monkeypatch.setattr(bandits, "MANY", 2)
+    names = [f"b{number}" for number in range(8)]
+    for name in names:
+        world.create(name)
+    world.save()
+
+    def saved() -> list[int]:
+        return world.do(
+            lambda session: [
+                snapshot.seq
+                for number in range(1, 9)
+                if (snapshot := session.tx.snapshot(number)) is not None
+            ]
+        )
+
+    first = saved()
+    for step in range(80):
+        world.decide(names[step % 8])
+    assert saved() == first
+    for step in range(8):
+        world.decide(names[step % 8])
+        now = saved()
+        # One in a transaction: no request waits for many.
+        assert sum(a != b for a, b in zip(first, now, strict=True)) == step + 1
+    before = world.bytes()
+    world.crash()
+    assert world.bytes() == before
+
+
 def test_rewards_count_once_where_the_default_is_switched_off(world: World) -> None:
     """Rewards whose window was still open were lost."""
     world.create(window=10.0, default=0.0)

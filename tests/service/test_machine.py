@@ -11,11 +11,12 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from handful.core.rng import generator_from
 from handful.core.tickets import Receipt
-from handful.service import bandits, desk
+from handful.service import bandits, decision_requests
 from handful.service.bandit import Bandit
 from handful.service.bandits import Bandits
 from handful.service.bodies import Outcome
 from handful.service.desk import Session
+from handful.service.windows import Windows
 from handful.storage.rows import Due, Kind
 from tests.service.machine import DiskMachine, Machine
 
@@ -50,11 +51,11 @@ Mistake = Callable[[pytest.MonkeyPatch], None]
 
 
 def _duplicates_count(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Session, "_answer_to", lambda self, decision: None)
+    patch.setattr(Session, "answer_to", lambda self, decision: None)
 
 
 def _conflicts_pass(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(desk, "_again", lambda answer, value: Outcome("duplicate"))
+    patch.setattr(decision_requests, "_again", lambda answer, value: Outcome("duplicate"))
 
 
 def _late_is_not_counted(patch: pytest.MonkeyPatch) -> None:
@@ -73,7 +74,7 @@ def _windows_end_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def _windows_never_end(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Session, "_watch", lambda self, window, after: None)
+    patch.setattr(Windows, "watch", lambda self, tx, window, after: None)
 
 
 def _dropped_is_rewarded(patch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ class World:
 
         def work(session: Session) -> dict[int, bytes]:
             rows = session.tx.bandits()
-            return {row.id: session._loaded(row.id).to_bytes() for row in rows}
+            return {row.id: session.loaded(row.id).to_bytes() for row in rows}
 
         return self.do(work)
 

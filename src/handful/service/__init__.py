@@ -1,8 +1,12 @@
 """The decision service: `handful serve`.
 
-bandit.py    a live bandit: what follows from its rows in the log
-desk.py      what can be asked of the service, each request within one transaction
-writer.py    runs requests, and commits many at once
-bodies.py    the JSON that comes in and goes out
-app.py       the HTTP application
+bandit.py             a live bandit: what follows from its rows in the log
+bandits.py            the live bandits: loaded from the store, and saved to it
+desk.py               requests, each within one transaction
+bandit_requests.py    ... about bandits and their arms
+decision_requests.py  ... about decisions and their rewards
+batch.py              what the requests of one transaction share
+writer.py             runs requests, and commits many at once
+bodies.py             the JSON that comes in and goes out
+app.py                the HTTP application
 """

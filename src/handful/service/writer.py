@@ -17,7 +17,6 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from handful.errors import DamagedStoreError, StoreError, StoreUnavailableError
@@ -38,7 +37,8 @@ class Asked(NamedTuple):
     """A request that waits."""
 
     work: Work
-    future: asyncio.Future[Any]
+    done: Callable[[Any], None]
+    """Called with what it returns, or with the `Problem` for which it was refused."""
     reads: bool
     """Whether it only reads."""
 
@@ -77,14 +77,29 @@ class Writer:
 
         One that only `reads` is answered on a full disk, too.
         """
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        def done(result: Any) -> None:
+            if future.done():
+                return  # the caller has gone away
+            if isinstance(result, Problem):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+        self.submit(work, done, reads)
+        return await future
+
+    def submit(
+        self, work: Callable[[Session], T], done: Callable[[T | Problem], None], reads: bool
+    ) -> None:
+        """Run a request soon, and call `done` with what became of it when that is on disk."""
         if self._stopping:
             raise Problem(503, "the service is stopping: try again soon", retry_after=1)
         if len(self._queue) >= self._most_waiting:
             raise Problem(503, "too many requests are waiting: try again soon", retry_after=1)
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.append(Asked(work, future, reads))
+        self._queue.append(Asked(work, done, reads))
         self._wake.set()
-        return await future
 
     async def stop(self) -> None:
         """Run what is queued, save every bandit, and close the store."""
@@ -98,8 +113,9 @@ class Writer:
         loop = asyncio.get_running_loop()
         next_sweep = loop.time() + SWEEP_EVERY
         while not (self._stopping and not self._queue):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), max(0.0, next_sweep - loop.time()))
+            timer = loop.call_at(next_sweep, self._wake.set)
+            await self._wake.wait()
+            timer.cancel()
             self._wake.clear()
             while self._queue:
                 taken = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_AT_ONCE))]
@@ -121,12 +137,10 @@ class Writer:
                 taken = [each for each in taken if each.reads]
         done += await self._handle(taken)
         for each, result in done:
-            if each.future.done():
-                continue  # the caller has gone away
-            if isinstance(result, Problem):
-                each.future.set_exception(result)
-            else:
-                each.future.set_result(result)
+            try:
+                each.done(result)
+            except Exception:
+                log.exception("a request was handled, and could not be answered")
 
     async def _handle(self, taken: list[Asked]) -> Done:
         """Run requests in one transaction; if it fails, in smaller ones."""

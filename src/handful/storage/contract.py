@@ -27,7 +27,7 @@ All reading and writing is in a **transaction**:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -129,6 +129,11 @@ class Transaction(ABC):
     @abstractmethod
     def set_answer(self, decision: int, seq: int) -> None:
         """Note which row answered a decision."""
+
+    def set_answers(self, answers: Mapping[int, int]) -> None:
+        """Note which rows answered decisions. A store may have a faster way than one by one."""
+        for decision, seq in answers.items():
+            self.set_answer(decision, seq)
 
     @abstractmethod
     def due(self, after: int, upto: int) -> dict[int, list[Due]]:

@@ -35,6 +35,10 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {}
 """By version: the statements that make the tables of the next one. Nothing is released yet, so
 there is one version. A version that was released has a store in tests/storage/golden."""
 
+CHECKPOINT_PAGES = 4000
+"""Pages in the write-ahead log after which they are copied to the file: 16 MB. The commit that
+copies them takes long, so it should be rare; and a page that has changed often is copied once."""
+
 
 class SQLiteStorage(Storage):
     """A store in a file, which is made if there is none.
@@ -68,6 +72,7 @@ class SQLiteStorage(Storage):
                 )
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             connection.execute("PRAGMA cache_size=-65536")
             connection.execute("PRAGMA temp_store=MEMORY")
             connection.execute("PRAGMA cell_size_check=ON")

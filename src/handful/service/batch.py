@@ -1,0 +1,148 @@
+"""One transaction of the store, as requests see it: what they write, and the bandits they ask for.
+
+Every bandit that a request uses comes from `Batch.loaded`, and every row that a request writes goes
+through `Batch.write`. So these two, and `Desk.begin`, which makes the batch, are where a bandit in
+memory and its rows in the store are kept together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from handful.errors import DamagedStoreError, ExhaustedError, HandfulError, StoreError
+from handful.service.bandit import Bandit
+from handful.service.bandits import Bandits, StoreLookUp
+from handful.service.ids import Ids
+from handful.service.problems import Problem
+from handful.service.windows import Windows
+from handful.storage.contract import Transaction
+from handful.storage.rows import ANSWERS, BanditRow, Kind, Row
+
+T = TypeVar("T")
+
+
+class Batch:
+    """What the requests of one transaction share."""
+
+    def __init__(
+        self, tx: Transaction, bandits: Bandits, windows: Windows, ids: Ids, time: int
+    ) -> None:
+        self.tx = tx
+        self.bandits = bandits
+        self.windows = windows
+        self.ids = ids
+        self.look_up = StoreLookUp(tx)
+        self.touched: set[int] = set()
+        """Bandits that have new rows."""
+        self.seq, at = tx.last()
+        self._first = self.seq
+        self.now = max(at, time)
+        self._rows: dict[int, Row] = {}
+        self._answers: dict[int, int] = {}
+
+    def write(
+        self,
+        kind: Kind,
+        bandit: int,
+        ref: int | None = None,
+        mark: int | None = None,
+        value: float | None = None,
+        subset: int | None = None,
+        note: bytes | None = None,
+    ) -> int:
+        """Write a row and return its number. It reaches the store with others, by `flush`."""
+        self.seq += 1
+        seq = self.seq
+        self._rows[seq] = Row(seq, self.now, bandit, int(kind), ref, mark, value, subset, note)
+        self.touched.add(bandit)
+        self.bandits.changed(bandit, seq)
+        return seq
+
+    def write_answer(
+        self,
+        kind: Kind,
+        bandit: int,
+        decision: int,
+        mark: int | None = None,
+        value: float | None = None,
+    ) -> None:
+        """Write a row that answers a decision."""
+        self._answers[decision] = self.write(kind, bandit, decision, mark, value)
+
+    def flush(self) -> None:
+        """Hand everything to the store."""
+        if self._rows:
+            self.tx.append(self._rows.values())
+            self._rows = {}
+        if self._answers:
+            self.tx.set_answers(self._answers)
+            self._answers = {}
+
+    def finish(self) -> None:
+        """End the transaction: everything is handed to the store, and old snapshots are renewed.
+
+        A transaction that only reads stays one, so that it works on a full disk.
+        """
+        self.flush()
+        if self.touched:
+            self.bandits.save_some(self.look_up, self.seq - self._first)
+
+    @property
+    def has_written(self) -> bool:
+        """Whether there is anything to put on disk."""
+        return self.tx.has_written
+
+    def row(self, seq: int) -> Row | None:
+        """Return a row of the log by its number."""
+        return self._rows.get(seq) or self.tx.row(seq)
+
+    def answer_to(self, decision: int) -> Row | None:
+        """Return the row that answered a decision; None if none did."""
+        seq = self._answers.get(decision) or self.tx.answer_to(decision)
+        row = None if seq is None else self.row(seq)
+        if row is not None and (row.ref != decision or row.kind not in ANSWERS):
+            raise DamagedStoreError(
+                f"row {row.seq} is noted as the answer to decision {decision}, and is none: "
+                "restore a backup"
+            )
+        return row
+
+    def named(self, name: str) -> tuple[BanditRow, Bandit]:
+        """Return the bandit that has a name now, as a row and live."""
+        row = self.bandits.named(self.tx, name)
+        if row is None:
+            raise Problem(404, f"there is no bandit {name!r}: create it with POST /v1/bandits")
+        return row, self.loaded(row.id)
+
+    def loaded(self, number: int) -> Bandit:
+        """Return the live bandit with a number."""
+        if number not in self.bandits:
+            self.flush()
+        try:
+            bandit = self.bandits.get(self.look_up, number)
+        except DamagedStoreError as error:
+            # Nothing has changed: the other requests of the transaction, and bandits, go on.
+            raise Problem(503, f"this bandit cannot be loaded: {error}") from error
+        window = bandit.config.window
+        if window is not None and window not in self.windows:
+            raise DamagedStoreError(
+                f"nobody watches the window of {bandit.config.name!r}: restore a backup"
+            )
+        return bandit
+
+    def label(self, bandit: int, arm: int) -> str:
+        """Return the label of an arm, also of one that was removed."""
+        return self.tx.labels(bandit, [arm])[arm]
+
+
+def granted(work: Callable[[], T]) -> T:
+    """Do what was asked; what the library refuses is a problem of the request."""
+    try:
+        return work()
+    except StoreError:
+        raise
+    except ExhaustedError as error:
+        raise Problem(409, str(error)) from None
+    except HandfulError as error:
+        raise Problem(422, str(error)) from None
