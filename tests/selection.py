@@ -64,6 +64,7 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/test_key_value.py::test_a_writer_that_is_killed",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
         "ithdrawn[1280-dark",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
@@ -260,6 +261,7 @@ LISTED: dict[str, tuple[str, ...]] = {
     ),
     # Takes seconds in plain Python.
     SLOW: (
+        "tests/test_key_value.py",  # starts servers
         "tests/service/test_kill.py",  # kills servers
         "tests/service/test_torn.py",
         "tests/service/test_unavailable.py",
