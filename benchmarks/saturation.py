@@ -1,6 +1,6 @@
-"""Where servers that share one store saturate: a simulation with measured times.
+r"""Where servers that share one store saturate: a simulation with measured times.
 
-    python -m benchmarks.saturation --request 180 --round-trip 120 --statement 60 --row 10 \\
+    python -m benchmarks.saturation --request 180 --round-trip 120 --statement 60 --row 10 \
         --flush 800
 
 Times are in microseconds. Each server handles requests in batches, as `handful serve` does: it
