@@ -7,13 +7,16 @@ block of Python whose first line is `# name.py` is a file that later blocks impo
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 SHELL_TIMED = "Mpulls/s"
@@ -66,6 +69,31 @@ def blocks(page: str, *languages: str) -> list[Block]:
         is_sample = after is not None and after[1] == "sample"
         found.append(Block(fence[1], fence[2], line, shown, is_sample))
     return [block for block in found if block.language in languages]
+
+
+def printed_by(block: Block, names: dict[str, Any], page: str) -> str:
+    """What a block of Python prints; an error points to its line of the page."""
+    code = compile("\n" * (block.line - 1) + block.text, page, "exec")
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(code, names)
+    return printed.getvalue()
+
+
+def run_page(path: Path, folder: Path) -> None:
+    """Run the blocks of a page in a folder, one after the other, and compare what they print."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(path.read_text(), "python", "console"):
+        where = f"{path.name}:{block.line}"
+        if block.file:
+            (folder / block.file).write_text(block.text)
+        elif block.language == "python":
+            printed = printed_by(block, names, where)
+            assert block.shows(printed), f"{where} prints:\n{printed}"
+        else:
+            own = [line for line in block.commands if line.startswith("handful ")]
+            printed = "".join(run_command(line, folder) for line in own)
+            if block.shown is not None:
+                assert table_words(printed) == table_words(block.shown), f"{where}:\n{printed}"
 
 
 def links(page: str) -> list[tuple[str, str]]:

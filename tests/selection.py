@@ -75,6 +75,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_traffic.py::test_race_with_room_for_all_arms_is_imed_in_traffic_too",
         "tests/simulation/test_record.py::test_race_with_room_for_all_arms_is_imed_in_engines",
         "tests/studies/paper/test_report.py::test_every_figure_is_drawn_with_all_of_its_panels",
+        "tests/test_key_value.py::test_a_writer_that_is_killed",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
         "ithdrawn[1280-dark",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
@@ -273,6 +274,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_packaging.py::test_the_wheel",
         "tests/test_public_face.py::test_replay_is",
         "tests/test_public_face.py::test_simulate_is",
+        "tests/test_key_value.py",  # starts servers
         "tests/service/test_kill.py",  # kills servers
         "tests/service/test_torn.py",
         "tests/service/test_unavailable.py",

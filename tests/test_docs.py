@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click import Context
@@ -13,26 +10,16 @@ from click import Context
 from handful import POLICIES
 from tests.pages import (
     ROOT,
-    Block,
     blocks,
     headings,
     install_lines,
     links,
-    run_command,
-    table_words,
+    run_page,
 )
 
 DOCS = ROOT / "docs"
 RUN = ("tutorial.md", "recipes.md", "replay.md", "own-rule.md")
 LINKED = (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
-
-
-def printed_by(block: Block, names: dict[str, Any], page: str) -> str:
-    """What a block of Python prints; an error points to its line of the page."""
-    code = compile("\n" * (block.line - 1) + block.text, page, "exec")
-    with redirect_stdout(io.StringIO()) as printed:
-        exec(code, names)
-    return printed.getvalue()
 
 
 @pytest.mark.parametrize("page", RUN)
@@ -42,19 +29,7 @@ def test_a_page_does_what_it_shows(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks((DOCS / page).read_text(), "python", "console"):
-        where = f"docs/{page}:{block.line}"
-        if block.file:
-            (tmp_path / block.file).write_text(block.text)
-        elif block.language == "python":
-            printed = printed_by(block, names, where)
-            assert block.shows(printed), f"{where} prints:\n{printed}"
-        else:
-            own = [line for line in block.commands if line.startswith("handful ")]
-            printed = "".join(run_command(line, tmp_path) for line in own)
-            if block.shown is not None:
-                assert table_words(printed) == table_words(block.shown), f"{where}:\n{printed}"
+    run_page(DOCS / page, tmp_path)
 
 
 @pytest.mark.parametrize("page", RUN)
