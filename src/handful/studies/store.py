@@ -8,10 +8,10 @@ from hashlib import blake2b
 from pathlib import Path
 
 from handful import __version__
+from handful.compiling.sources import source_digest
 from handful.errors import SettingError, WriteError, shortened
 from handful.simulation import Cell, Result, read_parquet, run_cell
 from handful.simulation.execution import compiling_message
-from handful.simulation.sources import source_digest
 from handful.studies.results import Results
 from handful.studies.timing import TimeLeft, ordered, work
 

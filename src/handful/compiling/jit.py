@@ -36,11 +36,11 @@ import numpy as np
 from numba.core.errors import NumbaError as CompileError
 from numba.extending import overload
 
+from handful.compiling.cache import cache_in
+from handful.compiling.identity import identity_of, is_ours
+from handful.compiling.sources import is_installed, source_digest
 from handful.core import change, rng, state
 from handful.errors import MemoryFullError
-from handful.simulation.kernels.cache import cache_in
-from handful.simulation.kernels.identity import identity_of, is_ours
-from handful.simulation.sources import is_installed, source_digest
 
 __all__ = [
     "CompileError",
