@@ -14,6 +14,7 @@ LONG = "long"
 LISTED: dict[str, tuple[str, ...]] = {
     # Runs a compiled kernel, in this process or in another one.
     COMPILES: (
+        "tests/fleet/",
         "src/handful/plots/panels.py",  # its example simulates
         "tests/benchmarks/test_loops.py",
         "tests/benchmarks/test_peers.py::test_a_driver",
@@ -64,6 +65,9 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/fleet/test_equality.py::test_long_lives",
+        "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[race",
+        "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[ts-m",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
         "ithdrawn[1280-dark",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"

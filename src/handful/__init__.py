@@ -39,6 +39,7 @@ from handful.rules import Moment, Rule
 
 if TYPE_CHECKING:
     from handful.evaluation import Evaluation, Log, Replay, evaluate, read_log, replay
+    from handful.fleet import Fleet
     from handful.simulation import Comparison, Result, compare, simulate
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ __all__ = [
     "Decision",
     "Evaluation",
     "FiniteArms",
+    "Fleet",
     "HandfulError",
     "Log",
     "Moment",
@@ -85,6 +87,7 @@ _LATER = {
         "evaluation on logs",
         ("Evaluation", "Log", "Replay", "evaluate", "read_log", "replay"),
     ),
+    "fleet": ("fleets", ("Fleet",)),
 }
 
 

@@ -46,6 +46,7 @@ __all__ = [
     "CompileError",
     "cache_folder",
     "family",
+    "inlined",
     "is_cached",
     "is_cold",
     "kernel",
@@ -129,10 +130,12 @@ def use(function: F, tabulated: bool = False) -> F:
     return function
 
 
-def _register(function: Any, plain: Any, tabulated: bool) -> None:
+def _register(function: Any, plain: Any, tabulated: bool, inline: bool = False) -> None:
     """Let kernels call a function, which they compile from `plain`, and those that it names."""
     _used.add(function)
     options = _options(without_memo(function), tabulated)
+    if inline:
+        options["forceinline"] = True
     overload(function, strict=False, jit_options=options)(lambda *arguments: plain)
     if isinstance(plain, FunctionType):
         for called in _called_by(plain):
@@ -225,10 +228,19 @@ def is_cached(compiled: Callable[..., Any]) -> bool:
     return not dispatcher.py_func.__name__.startswith(f"kernel_{_OWN}")
 
 
-def named(function: F, role: str, kin: str) -> F:
+def named(function: F, role: str, kin: str, inline: bool = False) -> F:
     """Give a function that a factory made a name of its own, for the linker."""
     function.__name__ = function.__qualname__ = f"{role}_{kin}"
-    _register(function, function, tabulated=False)
+    _register(function, function, tabulated=False, inline=inline)
+    return function
+
+
+def inlined(function: F) -> F:
+    """Let kernels call this plain function of ours, as a part of the function that calls it.
+
+    For functions with many arrays as arguments, which take longer to pass than to use.
+    """
+    _register(function, function, tabulated=False, inline=True)
     return function
 
 
