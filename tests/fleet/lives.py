@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ CHANGES = ("add", "remove", "lift", "restore")
 class Life:
     """A fleet of a few members, and for each a policy that is made when it begins."""
 
-    def __init__(self, name: str | type[Policy], seed: int, **given: Any) -> None:
+    def __init__(
+        self, name: str | type[Policy], seed: int, folder: Path | None = None, **given: Any
+    ) -> None:
+        self.folder = folder
         self.rng = random.Random(seed)
         self.kind = name
         self.given = {"memory": 2, **given}
@@ -108,7 +112,24 @@ class Life:
         self.fleet[member] = policy
 
     def restore(self) -> None:
-        """For lives with a folder."""
+        """Save the fleet, and mostly go on with what is on the disk; now and then, it grows."""
+        if self.folder is None:
+            return
+        if self.folder.exists():
+            self.fleet.save()
+        else:
+            self.fleet.save(self.folder)
+        if self.rng.random() < 0.7:
+            arms, threads = self.fleet.arms, self.fleet.threads
+            self.fleet.close()
+            own = None if isinstance(self.kind, str) else self.kind
+            self.fleet = Fleet.open(self.folder, arms, policy=own, threads=threads)
+        if self.rng.random() < 0.3:
+            last = len(self.fleet)
+            more = self.rng.choice([1, 70])
+            first = 0 if self.named else int(self.fleet._ids.first)  # type: ignore[union-attr]
+            self.fleet.grow([f"new user {last}"] if self.named else more)
+            self.ids.append(f"new user {last}" if self.named else first + last)
 
     def look(self) -> None:
         """Compare all that can be seen."""

@@ -7,6 +7,7 @@ after the other.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def _one_by_one(
             made.set_word(row, members.word(row))
             continue
         state.capacity = max(after.layout.memory, state.held)
-        labels = list(range(before.n_arms))
+        labels: list[Hashable] = list(range(before.n_arms))
         try:
             state = changed(
                 state, labels, list(added), removed, before.acts_as, after.acts_as, after.p

@@ -11,8 +11,9 @@ the functions of the policy, compiled, for records in an array (`handful.fleet.m
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,14 @@ from handful.core.tickets import RECEIPTS, UNKNOWN, Receipt
 from handful.errors import HandfulError, RuleError, SettingError, integer
 from handful.fleet.changing import converted
 from handful.fleet.frames import column, is_frame, values, with_columns
-from handful.fleet.ids import NOBODY, Names, Numbers
+from handful.fleet.ids import NOBODY, Names, Numbers, names_of
 from handful.fleet.kernels.bulk import COUNTS, kernels_of
-from handful.fleet.kernels.members import DONE, NEXT, SLOT, TOO_MANY, WRONG_SLOT, Desk
-from handful.fleet.members import Ids, Members, Task, cores
-from handful.fleet.shared import Shared, model_of
+from handful.fleet.kernels.members import DONE, NEXT, SHIFT, SLOT, TOO_MANY, WRONG_SLOT, Desk
+from handful.fleet.members import Ids, Members, Task, blocks_of, cores
+from handful.fleet.saving import Folder, facts_of
+from handful.fleet.shared import Shared, check_kind, model_of
 from handful.fleet.stats import FleetStats, Totals, means_of
-from handful.policies import Policy
+from handful.policies import Policy, from_bytes
 from handful.policies.changes import indices_to_remove, listed, new_labels
 from handful.policies.given import ArmsLike, seed_word
 from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
@@ -83,6 +85,7 @@ class Fleet:
         if self.threads < 1:
             raise SettingError(f"threads={threads}: give at least 1")
         self._lock = RLock()
+        self._folder: Folder | None = None
         self._label_array: NDArray[Any] | None = None
 
     # What it is.
@@ -223,6 +226,7 @@ class Fleet:
     def _run(self, rows: Ids, task: Task) -> None:
         """Run a kernel for the members of some rows."""
         members = self._members
+        members.check(rows >> SHIFT)
         try:
             why, part = members.run(len(rows), self.threads, task)
         except HandfulError as error:
@@ -257,7 +261,7 @@ class Fleet:
 
     def _labels(self, arms: NDArray[np.int64]) -> NDArray[Any]:
         """Return the labels of arms."""
-        known = self._shared.model._arms
+        known = self._shared.arms
         if not known.is_listed:
             first = known.label(0)
             if isinstance(first, int) and known.label(known.n - 1) == first + known.n - 1:
@@ -337,7 +341,7 @@ class Fleet:
     def __getitem__(self, member: Any) -> Policy:
         """Return a member as a policy of its own, exactly as it is; the fleet does not change."""
         with self._lock:
-            (row,) = self._ids.rows([member]).tolist()
+            row = self._row(member)
             state = self._members.state(row)
             if state is not None:
                 return self._shared.lifted(state)
@@ -349,9 +353,14 @@ class Fleet:
     def __setitem__(self, member: Any, policy: Policy) -> None:
         """Put a member back that was lifted out."""
         with self._lock, policy.lock:
-            (row,) = self._ids.rows([member]).tolist()
+            row = self._row(member)
             state = self._shared.check_lifted(policy, seed_word(self.seed_of(member)))
             self._members.put(row, state)
+
+    def _row(self, member: Any) -> int:
+        rows = self._ids.rows([member])
+        self._members.check(rows >> SHIFT)
+        return int(rows[0])
 
     # Changes.
 
@@ -369,7 +378,10 @@ class Fleet:
         if not added and not removed:
             return
         after = self._shared.other_arms(added, removed)
+        self.check()
+        folder = self._members.file
         self._members = converted(self._members, self._shared, after, added, removed, self.threads)
+        self._members.file = folder
         self._shared = after
         self._label_array = None
 
@@ -399,6 +411,91 @@ class Fleet:
                 )
             self._ids.count -= count
             self._members.resize(len(self))
+
+    # Files.
+
+    def save(self, path: str | Path | None = None) -> None:
+        """Save the fleet to a new folder; without a path, what has changed to the same folder.
+
+        If the process dies meanwhile, the folder has the last complete save.
+        """
+        with self._lock:
+            names = self._ids.saved()
+            facts = {**self._facts(), **facts_of(self._members, names)}
+            if path is None or (self._folder is not None and Path(path) == self._folder.path):
+                if self._folder is None:
+                    raise SettingError("the fleet has no folder yet: give save(path)")
+                self._folder.save(facts, self._members, names)
+            else:
+                folder = Folder.create(Path(path), facts, self._members, names)
+                self.close()
+                self._folder = folder
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "model": self._shared.model.to_bytes().hex(),
+            "policy": self.policy,
+            "seed": str(self._seed),
+            "counters": self._shared.counters,
+            "first": None if isinstance(self._ids, Names) else self._ids.first,
+        }
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        arms: ArmsLike,
+        *,
+        policy: type[Policy] | None = None,
+        threads: int | None = None,
+    ) -> Fleet:
+        """Open the folder of a fleet, as it was last saved. Members are read as they are needed.
+
+        `arms` are those that the fleet had then. `policy` is needed for a policy of your own.
+        """
+        folder = Folder.open(Path(path))
+        try:
+            header = folder.header
+            blob = bytes.fromhex(header["model"])
+            model = from_bytes(blob, arms) if policy is None else policy.from_bytes(blob, arms)
+            check_kind(model)
+            fleet = object.__new__(cls)
+            fleet._shared = Shared(model, header["counters"])
+            fleet._seed = int(header["seed"])
+            numbered = header["first"] is not None
+            ids = Numbers(fleet._seed, header["first"] or 0, header["members"])
+            fleet._members = Members(
+                fleet._shared.layout, header["members"], ids.first_seed if numbered else 0, False
+            )
+            names = folder.load(fleet._members)
+            fleet._ids = ids if numbered else Names(fleet._seed, names_of(names))
+            fleet._prepare(threads)
+            fleet._folder = folder
+        except BaseException:
+            folder.close()
+            raise
+        return fleet
+
+    def check(self) -> None:
+        """Read the whole fleet, and refuse one that is damaged."""
+        with self._lock:
+            self._members.check(np.arange(blocks_of(len(self))))
+
+    def close(self) -> None:
+        """Let other processes open the folder; what has changed since the last save is not saved.
+
+        The fleet can still be used, and saved to another folder.
+        """
+        with self._lock:
+            if self._folder is not None:
+                self._folder.close()
+                self._folder = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _welcome(self, ids: Any) -> None:
         """Let names in that are not known yet."""

@@ -5,6 +5,7 @@ None of these packages is imported here: a frame brings its own.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,6 @@ def with_columns(frame: Any, columns: dict[str, NDArray[Any]]) -> Any:
     for name, given in plain.items():
         if name in frame.column_names:
             frame = frame.drop_columns([name])
-        frame = frame.append_column(name, _arrow(frame, given))
+        arrow = import_module("pyarrow")  # the frame is of this package
+        frame = frame.append_column(name, arrow.array(given))
     return frame
-
-
-def _arrow(frame: Any, given: Any) -> Any:
-    import pyarrow  # the frame is of this package
-
-    return pyarrow.array(given)

@@ -57,6 +57,10 @@ class Numbers:
         """Return the rows of members."""
         return self.rows(ids)
 
+    def saved(self) -> bytes:
+        """Return no names as bytes."""
+        return b""
+
     def new(self, ids: Any) -> list[str]:
         """Return no names: a fleet of numbered members grows when it is told to."""
         return []
@@ -71,6 +75,7 @@ class Names:
         self.seed = seed
         self.names: list[str] = []
         self._rows: dict[str, int] = {}
+        self._saved = bytearray()
         self.add(checked(names))
 
     @property
@@ -84,6 +89,12 @@ class Names:
             if name not in self._rows:
                 self._rows[name] = len(self.names)
                 self.names.append(name)
+                text = name.encode("utf-8", "surrogatepass")
+                self._saved += len(text).to_bytes(4, "little") + text
+
+    def saved(self) -> bytes:
+        """Return all names as bytes: each with its length before it."""
+        return bytes(self._saved)
 
     def seed_of(self, name: Any) -> int:
         """Return the seed of a member, whether it is there yet or not: it follows from the name."""
@@ -119,4 +130,14 @@ def checked(ids: Any) -> Sequence[str]:
     for at, name in enumerate(names):
         if not isinstance(name, str):
             raise SettingError(f"ids[{at}]={name!r} is no string: members of this fleet have names")
+    return names
+
+
+def names_of(saved: bytes) -> list[str]:
+    """Return the names that `Names.saved` wrote."""
+    names, at = [], 0
+    while at < len(saved):
+        size = int.from_bytes(saved[at : at + 4], "little")
+        names.append(saved[at + 4 : at + 4 + size].decode("utf-8", "surrogatepass"))
+        at += 4 + size
     return names

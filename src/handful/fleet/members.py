@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handful.compiling.state import empty_record
 from handful.core.state import State
+from handful.errors import DamagedStoreError
 from handful.fleet.kernels.members import (
     DONE,
     NEXT,
@@ -22,8 +24,12 @@ from handful.fleet.kernels.members import (
     Rows,
     desk_for,
 )
+from handful.fleet.kernels.sums import sums_of
 from handful.fleet.layout import BEGUN, KEY, NOT_BEGUN, WIDE, Layout
 from handful.fleet.packing import from_wide, packed, to_wide, unpacked
+
+if TYPE_CHECKING:
+    from handful.fleet.saving import Folder
 
 SMALL = 4096
 """Calls that name fewer members are served by one thread."""
@@ -50,11 +56,18 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 class Members:
     """The rows of `count` members. There may be room for more."""
 
-    def __init__(self, layout: Layout, count: int, first_seed: int) -> None:
+    def __init__(self, layout: Layout, count: int, first_seed: int, in_memory: bool = True) -> None:
         self.layout = layout
         self.count = count
         self.first_seed = first_seed
-        self.rows: NDArray[np.uint8] = np.zeros((count, layout.size), np.uint8)
+        self.rows = self._empty(blocks_of(count) if in_memory else 0)
+        self.file: Folder | None = None
+        """Where the rows are mapped from, if anywhere."""
+        self.moved = True
+        """Whether the rows are no longer those of the file, changed, but others."""
+        self.sums = np.zeros(0, np.uint64)
+        self.unseen: NDArray[np.uint8] | None = None
+        """For each block of the file, whether its checksum has not been looked at yet."""
         self.dirty = np.zeros(blocks_of(count), np.uint8)
         scalars, slots, _ = empty_record(layout.state, layout.memory, 0)
         self.wide = np.zeros(0, scalars.dtype)
@@ -62,6 +75,32 @@ class Members:
         self._spare: list[int] = []
         self._desks: list[Desk] = []
         self._types = np.zeros(0, layout.head), np.zeros(0, layout.slot)
+
+    def _empty(self, blocks: int) -> NDArray[np.uint8]:
+        return np.zeros((blocks << SHIFT, self.layout.size), np.uint8)
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """The rows as words, a line for each block."""
+        lines = len(self.rows) >> SHIFT
+        return self.rows.reshape(-1).view(np.uint64).reshape(lines, 8 * self.layout.size)
+
+    def check(self, blocks: NDArray[np.int64]) -> None:
+        """Refuse blocks of a file that are not what was saved, when they are first needed."""
+        if self.unseen is None or self.file is None:
+            return
+        blocks = blocks[blocks < len(self.unseen)]
+        new = np.unique(blocks[self.unseen[blocks] != 0])
+        if not len(new):
+            return
+        wrong = new[sums_of(self.words, new) != self.sums[new]]
+        if len(wrong):
+            first = int(wrong[0]) << SHIFT
+            raise DamagedStoreError(
+                f"{self.file.path} is damaged: rows {first} to {first + (1 << SHIFT) - 1} are not "
+                "what was saved; restore the folder from a copy, or shrink() the fleet"
+            )
+        self.unseen[new] = 0
 
     @property
     def seen(self) -> Rows:
@@ -133,11 +172,6 @@ class Members:
         self.wide_slots = np.concatenate([self.wide_slots, zeros])
         self._spare += range(had, had + more)
 
-    def take_wide(self, rows: Iterable[int]) -> None:
-        """Take these wide rows as used."""
-        used = set(rows)
-        self._spare = [row for row in self._spare if row not in used]
-
     # Single members.
 
     def status(self, row: int) -> int:
@@ -165,20 +199,28 @@ class Members:
             gone = count + np.flatnonzero(self.rows[count:before, 0] == WIDE)
             self._spare += [self.word(row) for row in gone.tolist()]
             self.rows[count:before] = 0
+            self.dirty[count >> SHIFT : blocks_of(before)] = 1
         elif count > len(self.rows):
-            self.rows = self._roomier(max(count, len(self.rows) * 3 // 2))
+            self._make_roomier(blocks_of(max(count, before * 3 // 2)))
         self.count = count
-        room = blocks_of(len(self.rows))
-        if room > len(self.dirty):
-            self.dirty = np.concatenate([self.dirty, np.zeros(room - len(self.dirty), np.uint8)])
-        if before:
-            self.dirty[min(before, count) - 1 >> SHIFT] = 1
 
-    def _roomier(self, room: int) -> NDArray[np.uint8]:
-        """Return rows with room for more members."""
-        rows = np.zeros((room, self.layout.size), np.uint8)
-        rows[: self.count] = self.rows[: self.count]
-        return rows
+    def _make_roomier(self, blocks: int) -> None:
+        """Go on with rows for so many blocks."""
+        had = len(self.rows) >> SHIFT
+        if self.file is None or self.moved:
+            rows = self._empty(blocks)
+            rows[: len(self.rows)] = self.rows
+        else:
+            rows = self.file.rows(self.layout.size, blocks)
+            for block in np.flatnonzero(self.dirty).tolist():
+                first, last = block << SHIFT, (block + 1) << SHIFT
+                rows[first:last] = self.rows[first:last]
+        self.rows = rows
+        more = np.zeros(blocks - had, np.uint8)
+        self.dirty = np.concatenate([self.dirty, more])
+        if self.unseen is not None:
+            self.unseen = np.concatenate([self.unseen, more])
+            self.sums = np.concatenate([self.sums, np.zeros(blocks - had, np.uint64)])
 
     def state(self, row: int) -> State | None:
         """Return the record of a member; None if it has not begun."""
@@ -209,9 +251,22 @@ class Members:
                 self.set_word(row, at)
         self.dirty[row >> SHIFT] = 1
 
-    def wide_members(self) -> Ids:
-        """Return the rows of the members that have a wide row."""
-        return np.flatnonzero(self.rows[: self.count, 0] == WIDE)
+    def free_wide(self) -> list[int]:
+        """Return the wide rows that are free."""
+        return sorted(self._spare)
+
+    def set_wide(self, data: NDArray[np.uint8], free: list[int]) -> None:
+        """Set all wide rows from bytes."""
+        scalars = self.wide.itemsize
+        slots = self.wide_slots.itemsize * self.layout.memory
+        count = len(data)
+        self.wide = np.ascontiguousarray(data[:, :scalars]).view(self.wide.dtype).reshape(count)
+        self.wide_slots = (
+            np.ascontiguousarray(data[:, scalars : scalars + slots])
+            .view(self.wide_slots.dtype)
+            .reshape(count, self.layout.memory)
+        )
+        self._spare = list(free)
 
     def used_wide(self) -> int:
         """Return how many wide rows are used."""

@@ -66,6 +66,8 @@ class Shared:
         self.counters = counters
         self.acts_as: Any = model._acts_as
         self.p = model._p
+        assert isinstance(model._arms, FiniteArms)
+        self.arms = model._arms
         self.n_arms: int = model._arms.n
         self.how = How(self.n_arms, model._no_slot, float(model._window), model._default)
         self.layout = Layout.of(

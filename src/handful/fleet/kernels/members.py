@@ -202,7 +202,7 @@ def opener(start: Callable[[Any, Any], None], kin: str) -> Any:
 
     def open_member(now: Any, member: int, fleet: Rows, desk: Desk, p: Any) -> int:
         if fleet.rows[member, 0] == BEGUN:
-            draws = load(now, fleet.rows, member, fleet.head, fleet.slot)
+            draws: int = load(now, fleet.rows, member, fleet.head, fleet.slot)
             # What another member left behind must not be seen.
             for slot in range(now.held, len(desk.slots)):
                 change.clear_slot(now, slot)

@@ -104,7 +104,8 @@ def hashed(start: Words, number: int, block: Words) -> int:
         a1, b2, c3, d0 = stir(a1, b2, c3, d0, block[s[10]], block[s[11]])
         a2, b3, c0, d1 = stir(a2, b3, c0, d1, block[s[12]], block[s[13]])
         a3, b0, c1, d2 = stir(a3, b0, c1, d2, block[s[14]], block[s[15]])
-    return IV[0] ^ as_word(PARAMETERS) ^ a0 ^ c0
+    found: int = IV[0] ^ as_word(PARAMETERS) ^ a0 ^ c0
+    return found
 
 
 @use
