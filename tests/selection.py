@@ -17,6 +17,7 @@ LONG = "long"
 LISTED: dict[str, tuple[str, ...]] = {
     # Runs a compiled kernel, in this process or in another one.
     COMPILES: (
+        "tests/fleet/",
         "src/handful/plots/panels.py",  # its example simulates
         "tests/benchmarks/test_loops.py",
         "tests/benchmarks/test_peers.py::test_a_driver",
@@ -76,6 +77,9 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_record.py::test_race_with_room_for_all_arms_is_imed_in_engines",
         "tests/studies/paper/test_report.py::test_every_figure_is_drawn_with_all_of_its_panels",
         "tests/test_key_value.py::test_a_writer_that_is_killed",
+        "tests/fleet/test_equality.py::test_long_lives",
+        "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[race",
+        "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[ts-m",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
         "ithdrawn[1280-dark",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"

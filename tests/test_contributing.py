@@ -101,7 +101,7 @@ from handful.policies.base import Policy
 from handful.policies.random import RandomPolicy
 from handful.simulation.kernels.block import entry
 from handful.simulation.kernels.exact import plus
-from handful.simulation.kernels.jit import family, kernel
+from handful.compiling.jit import family, kernel
 from handful.simulation.kernels.record import RecordSpace
 from handful.simulation.kernels.world import Batch, Build, World
 

@@ -39,6 +39,7 @@ from handful.rules import Moment, Rule
 
 if TYPE_CHECKING:
     from handful.evaluation import Evaluation, Log, Replay, evaluate, read_log, replay
+    from handful.fleet import Fleet
     from handful.simulation import Comparison, Result, compare, simulate
     from handful.sweeps import Sweep, read_sweep, sweep
 
@@ -56,6 +57,7 @@ __all__ = [
     "Decision",
     "Evaluation",
     "FiniteArms",
+    "Fleet",
     "HandfulError",
     "Log",
     "Moment",
@@ -90,6 +92,7 @@ _LATER = {
         "evaluation on logs",
         ("Evaluation", "Log", "Replay", "evaluate", "read_log", "replay"),
     ),
+    "fleet": ("fleets", ("Fleet",)),
 }
 
 

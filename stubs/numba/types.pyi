@@ -2,6 +2,10 @@ from typing import Any
 
 void: Any
 int64: Any
+uint64: Any
+boolean: Any
+Integer: Any
+NestedArray: Any
 float64: Any
 voidptr: Any
 

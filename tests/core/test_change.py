@@ -40,9 +40,8 @@ def test_new_arms_stay_the_last_and_every_arm_keeps_its_label(seed: int) -> None
         arm = rng.randrange(len(labels))
         gone = labels[arm]
         slot = slot_of(state, arm)
-        via = rename_removed(state, arm, len(labels))
-        labels[arm], labels[via] = labels[via], labels[-1]
-        labels.pop()
+        rename_removed(state, arm, len(labels))
+        del labels[arm]
         if slot >= 0:
             assert state.arm[slot] == -1
             state.arm[slot] = -9

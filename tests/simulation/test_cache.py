@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from numba.core.caching import FunctionCache
 
-from handful.simulation.kernels import cache, jit
-from handful.simulation.kernels.jit import kernel
+from handful.compiling import cache, jit
+from handful.compiling.jit import kernel
 
 KIN = "test_damage"
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from handful.compiling.jit import family, kernel, use
 from handful.core.rng import stream, uniform
 from handful.simulation.kernels import contest, thompson, world  # noqa: F401  (rng in kernels)
-from handful.simulation.kernels.jit import family, kernel, use
 from tests.posteriors import Record, python_choices, random_record, win_probabilities, wins_fit
 
 # Each test of fit has the false-alarm rate of tests/fit.py, 1e-5; there are 85 here, so a right

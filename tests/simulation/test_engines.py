@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handful import MOSSM, UCBM
+from handful.compiling import jit
 from handful.simulation import compiled, plan
-from handful.simulation.kernels import block, jit, lookup, phased, segments, step
+from handful.simulation.kernels import block, lookup, phased, segments, step
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import as_word
 from handful.simulation.outcome import joined

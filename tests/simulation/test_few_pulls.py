@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 from scipy.special import betainc
 
+from handful.compiling.jit import family, kernel
 from handful.core.rng import stream
 from handful.simulation.kernels import few_pulls, posteriors
 from handful.simulation.kernels.block import PULLS, Luck, Memory, Scratch, Space, space
 from handful.simulation.kernels.few_pulls import CELLS, LONGEST
-from handful.simulation.kernels.jit import family, kernel
 from handful.simulation.kernels.lanes import WIDTH
 from tests.fit import LEVEL, follows
 from tests.posteriors import Record, win_probabilities, wins_fit

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 import handful
+from handful.compiling import cache, jit
+from handful.compiling import sources as source_files
+from handful.compiling.jit import kernel
 from handful.errors import EngineError
 from handful.policies import PhasedPolicy
 from handful.rules import Moment, Rule
 from handful.simulation import compiled, plan
-from handful.simulation import sources as source_files
 from handful.simulation.execution import compiling_message
-from handful.simulation.kernels import cache, jit
-from handful.simulation.kernels.jit import kernel
 from tests.simulation.agree import assert_engines_agree
 
 

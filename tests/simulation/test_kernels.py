@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import kernel
 from handful.core import rng
 from handful.core.rng import Generator, stream
 from handful.core.shuffle import Shuffle, backward, forward
 from handful.instances import Instance, distributions, instance, means
 from handful.simulation import reference
-from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.exact import plus, times
-from handful.simulation.kernels.jit import kernel
 from handful.simulation.kernels.world import (
     World,
     any_reward,

@@ -6,8 +6,9 @@ from functools import cache
 
 import pytest
 
+from handful.compiling import jit
 from handful.simulation import compiled, plan
-from handful.simulation.kernels import jit, monotone, phased, segments
+from handful.simulation.kernels import monotone, phased, segments
 from handful.simulation.reference import simulate_run
 from tests.simulation.agree import assert_same, first
 

@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 
 import pytest
 
+from handful.compiling import jit
 from handful.core.rng import Generator, uniform
 from handful.core.state import credit
 from handful.policies import MOSSM, TSM, UCBM, PhasedPolicy, Policy, Race
 from handful.policies.settings import Setting
 from handful.rules import MOSS, THOMPSON, UCB1, Moment, Rule
 from handful.simulation import engines, plan
-from handful.simulation.kernels import jit, phased, record
+from handful.simulation.kernels import phased, record
 from handful.simulation.kernels.world import FEW, Build
 from handful.simulation.kinds import PHASES, RECORDS, kind_of
 from tests.simulation.agree import assert_engines_agree

@@ -23,12 +23,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from handful.compiling import jit
+from handful.compiling.jit import kernel
 from handful.core.rng import stream
 from handful.rules import IMED
 from handful.simulation import compiled, engines, plan
-from handful.simulation.kernels import jit, monotone, phased, segments, stretches
+from handful.simulation.kernels import monotone, phased, segments, stretches
 from handful.simulation.kernels.block import Luck, space
-from handful.simulation.kernels.jit import kernel
 from handful.simulation.kernels.scores import scores_of
 from handful.simulation.kernels.world import FEW, Build
 from handful.simulation.outcome import Outcome

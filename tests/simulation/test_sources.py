@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import handful
-from handful.simulation.sources import ENTRY_POINTS, ROOT, files_behind
+from handful.compiling.sources import ENTRY_POINTS, ROOT, files_behind
 
 SOURCE = Path(handful.__file__).parent
 
@@ -23,7 +23,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def digest(folder: Path) -> str:
-    code = "from handful.simulation.sources import source_digest; print(source_digest())"
+    code = "from handful.compiling.sources import source_digest; print(source_digest())"
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
         env={"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},

@@ -12,10 +12,10 @@ import pytest
 from scipy import stats
 from scipy.special import betaln
 
+from handful.compiling.jit import family, kernel
 from handful.core.rng import stream
 from handful.simulation.kernels import posteriors, thompson
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Space, space
-from handful.simulation.kernels.jit import family, kernel
 from handful.simulation.kernels.lanes import WIDTH
 from tests.posteriors import Record, random_record, win_probabilities, wins_fit
 

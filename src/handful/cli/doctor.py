@@ -100,8 +100,8 @@ def _examine(store: Path, as_json: bool) -> NoReturn:
 
 
 def _check_engines(report: dict[str, object], problems: list[str]) -> None:
+    from handful.compiling.jit import cache_folder
     from handful.simulation import simulate
-    from handful.simulation.kernels.jit import cache_folder
 
     click.echo("running the engines; kernels that are not cached yet are compiled", err=True)
     folder = cache_folder()

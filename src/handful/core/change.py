@@ -4,8 +4,8 @@ Arms are numbered 0 to K-1 without gaps, so that no record needs memory in propo
 
     added      arms get the numbers from K on. They are **new** until they have come up: `news`
                counts them, and they are always the last of all arms.
-    removed    the last arm that is not new gets the number of the removed one, and the last new arm
-               takes its place in turn
+    removed    arms with higher numbers move down by one, so that all keep their order, whatever
+               the record
     a slot     that loses its arm is given to the arm of the last slot, with its statistics. A stay
                ends by that: rewards of open decisions of the moved arm are forgotten, too, since
                their tickets name the slot in which it was.
@@ -15,7 +15,7 @@ the arms in memory, and goes on with its clock, its generator and its counters.
 
 The simulator compiles the same functions, but for `copy_slot`, `clear_slot`, `follow` and
 `forget_arms`, which look at the fields of a record: what they do there is in
-`handful.simulation.kernels.state`.
+`handful.compiling.state`.
 """
 
 from __future__ import annotations
@@ -28,24 +28,15 @@ from handful.core.state import NO_SLOT, State, begin_stay, fields, grow, slot_of
 S = TypeVar("S", bound=State)
 
 
-def rename_removed(state: State, arm: int, n_arms: int) -> int:
-    """Remove an arm from the numbers of `n_arms` arms, and return the number `via`.
-
-    Arm `via` gets the number of the removed arm, and then the last arm gets the number `via`. The
-    slot of the removed arm, if it has one, is given the arm -1.
-    """
-    via = n_arms - state.news - 1
-    if arm > via:
-        via = arm
+def rename_removed(state: State, arm: int, n_arms: int) -> None:
+    """Remove an arm from the numbers of `n_arms` arms; its slot, if any, is given the arm -1."""
+    if arm >= n_arms - state.news:
         state.news -= 1
     for slot in range(state.held):
         if state.arm[slot] == arm:
             state.arm[slot] = -1
-        elif state.arm[slot] == via:
-            state.arm[slot] = arm
-        elif state.arm[slot] == n_arms - 1:
-            state.arm[slot] = via
-    return via
+        elif state.arm[slot] > arm:
+            state.arm[slot] -= 1
 
 
 def copy_slot(state: State, source: int, slot: int) -> None:
@@ -123,34 +114,35 @@ def without_arms(state: State, cls: type[S]) -> S:
     return made
 
 
-def replacer(
+def changer(
     start: Callable[[Any, Any], None],
     withdraw: Callable[[Any, int, Any], bool],
     resized: Callable[[Any, int, Any], bool],
     news_first: bool,
-) -> Callable[[Any, int, Any], int]:
-    """Return `renew(state, arm, p)` for a policy with these functions.
+) -> Callable[[Any, Any, int, int, Any], None]:
+    """Return `change_arms(state, removed, added, before, p)` for a policy with these functions.
 
-    It removes an arm, adds a new one in its place, and returns `via` as `rename_removed` does; the
-    new arm has the last number. It is the same as `handful.policies.changes.changed` with one arm
-    removed and one added.
+    It removes the arms `removed`, the highest number first, from `before` arms, and adds so many
+    new ones; p is for the arms that there are then.
     """
 
-    def renew(state: Any, arm: int, p: Any) -> int:
-        slot = slot_of(state, arm)
-        via = rename_removed(state, arm, p.K)
+    def change_arms(state: Any, removed: Any, added: int, before: int, p: Any) -> None:
         goes_on = True
-        if slot >= 0:
-            goes_on = withdraw(state, slot, p)
-        state.news = state.news + 1 if news_first else 0
+        n_arms = before
+        for arm in removed:
+            slot = slot_of(state, arm)
+            rename_removed(state, arm, n_arms)
+            n_arms -= 1
+            if slot >= 0 and goes_on:
+                goes_on = withdraw(state, slot, p)
+        state.news = state.news + added if news_first else 0
         if goes_on:
-            goes_on = resized(state, p.K, p)
+            goes_on = resized(state, before, p)
         if not goes_on:
             forget_arms(state)
             start(state, p)
-        return via
 
-    return renew
+    return change_arms
 
 
 def _copied(value: int | float | list[int]) -> int | float | list[int]:

@@ -9,7 +9,7 @@ A subclass of `State` names its fields and their types. From that one declaratio
     the NumPy dtype     `layout`, for arrays of records: `numpy.dtype(RaceState.layout(memory=8))`
 
 Policies are functions of such a record. Numba compiles the same functions for records of an array
-(`handful.simulation.kernels.state`), so a field means the same online, on disk and in a kernel.
+(`handful.compiling.state`), so a field means the same online, on disk and in a kernel.
 
     >>> class Favourite(State):
     ...     favourite: Slot

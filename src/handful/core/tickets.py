@@ -24,7 +24,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from handful.core import flight
-from handful.core.rng import MASK, mix
+from handful.core.rng import MASK, as_word, mix
 from handful.core.state import NO_SLOT, State
 
 CHECK_BITS = 16
@@ -58,10 +58,13 @@ class Receipt(StrEnum):
     """No reward of it is waited for any more."""
 
 
-_BECAME = (
-    Receipt.CREDITED, Receipt.FORGOTTEN, Receipt.DUPLICATE, Receipt.EXPIRED, Receipt.CREDITED
+OPEN, UNKNOWN = 6, 5
+"""What `recognised` returns besides `flight.DUPLICATE`: no code of `flight`."""
+RECEIPTS = (
+    Receipt.CREDITED, Receipt.FORGOTTEN, Receipt.DUPLICATE, Receipt.EXPIRED, Receipt.CREDITED,
+    Receipt.UNKNOWN,
 )  # fmt: skip
-"""By the codes of `flight`."""
+"""By the codes of `flight`, and `UNKNOWN`."""
 
 
 def issue(state: State, slot: int) -> None:
@@ -84,6 +87,25 @@ def ticket_for(state: State, slot: int, memory: int) -> int:
     return number << CHECK_BITS | _check(number, state.key)
 
 
+def recognised(state: State, ticket: int, memory: int) -> tuple[int, int, int]:
+    """Return whether a ticket is open as far as it shows, and its decision and slot.
+
+    `OPEN`: what becomes of it is for `flight` to say. Else `UNKNOWN`, or `flight.DUPLICATE`.
+    """
+    number = ticket >> CHECK_BITS
+    t, slot = divmod(number, memory + 1)
+    if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
+        state.refused += 1
+        return UNKNOWN, 0, NO_SLOT
+    if state.clock - t < WINDOW:
+        bit = 1 << t % WINDOW
+        if state.settled & bit:
+            state.refused += 1
+            return flight.DUPLICATE, 0, NO_SLOT
+        state.settled |= bit
+    return OPEN, t, slot
+
+
 def settle(
     state: State, ticket: int, memory: int, close: Close = flight.answer
 ) -> tuple[Receipt, int]:
@@ -91,23 +113,14 @@ def settle(
 
     `close` counts the answer to a decision for a slot: a function of `flight`.
     """
-    number = ticket >> CHECK_BITS
-    t, slot = divmod(number, memory + 1)
-    if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
-        state.refused += 1
-        return Receipt.UNKNOWN, NO_SLOT
-    if state.clock - t < WINDOW:
-        bit = 1 << t % WINDOW
-        if state.settled & bit:
+    became, t, slot = recognised(state, ticket, memory)
+    if became == OPEN:
+        became = close(state, slot, t)
+        if became in (flight.DUPLICATE, flight.EXPIRED):
             state.refused += 1
-            return Receipt.DUPLICATE, NO_SLOT
-        state.settled |= bit
-    became = close(state, slot, t)
-    if became in (flight.DUPLICATE, flight.EXPIRED):
-        state.refused += 1
-    return _BECAME[became], slot if became == flight.CREDITED else NO_SLOT
+    return RECEIPTS[became], slot if became == flight.CREDITED else NO_SLOT
 
 
 def _check(number: int, key: int) -> int:
     """Return the check bits of a number."""
-    return mix((number ^ key) & MASK) >> 64 - CHECK_BITS
+    return mix(as_word(number ^ key) & MASK) >> 64 - CHECK_BITS

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from handful.core.arms import FiniteArms, plain_label
-from handful.core.change import as_record, rename_removed, vacate, without_arms
+from handful.core.change import as_record, changer, rename_removed, vacate, without_arms
 from handful.core.reservoir import Reservoir
 from handful.core.state import State, slot_of
 from handful.errors import SettingError, UnknownArmError
@@ -83,28 +83,23 @@ def changed(
     as `before`, and then as `after`.
     """
     n_arms = len(labels)
-    goes_on = True
     # From the last index on, so that the order in which labels were given plays no part.
-    for arm in sorted(removed, reverse=True):
-        slot = slot_of(state, arm)
-        via = rename_removed(state, arm, len(labels))
-        labels[arm] = labels[via]
-        labels[via] = labels[-1]
-        labels.pop()
-        if slot < 0 or not goes_on:
-            continue
-        if before is after:
-            goes_on = before.withdraw(state, slot, p)
-        else:
-            vacate(state, slot)
+    removed = sorted(removed, reverse=True)
+    for arm in removed:
+        del labels[arm]
     labels += added
-    state.news = state.news + len(added) if after.news_first else 0
     if before is after:
-        goes_on = goes_on and after.resized(state, n_arms, p)
-    elif goes_on:
-        state = as_record(state, after.State)
-        goes_on = state.held > 0 and after.adopt(state, n_arms, p)
-    if not goes_on:
+        change_arms = changer(after.start, after.withdraw, after.resized, after.news_first)
+        change_arms(state, removed, len(added), n_arms, p)
+        return state
+    for gone, arm in enumerate(removed):
+        slot = slot_of(state, arm)
+        rename_removed(state, arm, n_arms - gone)
+        if slot >= 0:
+            vacate(state, slot)
+    state.news = state.news + len(added) if after.news_first else 0
+    state = as_record(state, after.State)
+    if state.held == 0 or not after.adopt(state, n_arms, p):
         state = without_arms(state, after.State)
         after.start(state, p)
     return state

@@ -16,7 +16,7 @@ from struct import Struct
 from typing import Any, NamedTuple, Self
 
 from handful.core.envelope import Reader, seal, unseal
-from handful.core.state import NO_SLOT
+from handful.core.state import NO_SLOT, State
 from handful.errors import SettingError, StateError
 from handful.policies.definition import Definition
 from handful.policies.given import ArmsLike, arms_for
@@ -107,6 +107,17 @@ class Saved(Parts):
             twin._suit(twin._arms, self._memory, self._acts_as, self._p)
             twin._make_lock()
             return twin
+
+    def with_record(self, state: State) -> Self:
+        """Return an independent policy like this one, with another record."""
+        twin = self.clone()
+        state.capacity = twin._memory
+        twin._state = state
+        twin._key = state.key
+        twin._pending_label = None
+        if state.pending != NO_SLOT:
+            twin._pending_label = twin._arms.label(state.arm[state.pending])
+        return twin
 
     def to_bytes(self) -> bytes:
         """Return the whole state, open decisions included: versioned, checked, without labels."""

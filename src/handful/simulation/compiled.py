@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from handful.compiling.jit import CompileError, cache_folder, is_cached, is_cold
 from handful.core.rng import generator_from
 from handful.errors import EngineError
 from handful.policies.given import seed_word
@@ -26,7 +27,6 @@ from handful.rules.monotonicity import check_monotone
 from handful.simulation import reference
 from handful.simulation.engines import as_run
 from handful.simulation.kernels.block import Block
-from handful.simulation.kernels.jit import CompileError, cache_folder, is_cached, is_cold
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import Batch
 from handful.simulation.kinds import forget_kernels, kind_for, round_shape

@@ -22,7 +22,7 @@ from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kinds import kind_for
 from handful.simulation.outcome import MOST_PULLS
 from handful.simulation.plan import FEW_ARMS
-from handful.simulation.sources import ROOT, own_sources, source_digest
+from handful.compiling.sources import ROOT, own_sources, source_digest
 
 _PYTHON_PULL = 8000.0
 """About the nanoseconds of a pull in the python engine, whatever the policy."""

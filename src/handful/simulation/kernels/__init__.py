@@ -1,1 +1,1 @@
-"""Numba kernels: the only place where Numba is imported."""
+"""Numba kernels of the simulator; how they are compiled is in `handful.compiling`."""

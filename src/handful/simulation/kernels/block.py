@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handful.simulation.kernels.arrays import Floats, Ints, Words
-from handful.simulation.kernels.jit import named
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import named
 from handful.simulation.kernels.world import Build, World, arm_facts
 
 TABLE = 2**20

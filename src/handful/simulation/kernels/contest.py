@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import math
 
+from handful.compiling.arrays import Floats, Ints
 from handful.core.binomial import log_binomial
 from handful.core.rng import Generator, beta_from_one, positive_uniform, uniform
-from handful.simulation.kernels.arrays import Floats, Ints
 
 _DEEPEST = 300.0
 """Less than the logarithm by which a double can be too small to differ from 0."""

@@ -10,8 +10,8 @@ extending the available precision", Numerische Mathematik 18, 1971. The slow twi
 
 from __future__ import annotations
 
-from handful.simulation.kernels.arrays import Floats, Ints
-from handful.simulation.kernels.jit import use
+from handful.compiling.arrays import Floats, Ints
+from handful.compiling.jit import use
 
 SPLIT = 134217729.0
 """2^27 + 1, which splits a double into two halves."""

@@ -18,11 +18,11 @@ from itertools import product
 
 import numpy as np
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import use
 from handful.core import rng
 from handful.simulation.kernels import contest
-from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import PULLS, Luck, Memory
-from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.posteriors import height, probability_above, quantiles
 from handful.simulation.kernels.step import draw_uniforms
 from handful.simulation.kernels.world import as_float, as_int, as_word

@@ -15,10 +15,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import use
 from handful.core import rng, shuffle
 from handful.policies import schedule
-from handful.simulation.kernels.arrays import Floats, Ints, Words
-from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.world import as_int, as_word
 
 WIDTH = 16

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 
+from handful.compiling.arrays import Floats
+from handful.compiling.jit import use
 from handful.core import rng
-from handful.simulation.kernels.arrays import Floats
 from handful.simulation.kernels.block import PULLS, Luck, Memory, Scratch, Tables
-from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.world import as_float, as_int, as_word
 
 

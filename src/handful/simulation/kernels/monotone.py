@@ -24,10 +24,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import named, use
 from handful.errors import RuleError
-from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Tables
-from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.scores import DOUBT, DOUBT_BY_PULL, Scores
 from handful.simulation.kernels.step import NAN, Segment
 from handful.simulation.kernels.stretches import LEFT, certain, leading, misses, rivals_of, trial

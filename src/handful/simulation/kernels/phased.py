@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from handful.compiling.arrays import Ints
+from handful.compiling.jit import kernel, use
 from handful.core import shuffle
 from handful.policies import schedule as phases
 from handful.rules import Rule
 from handful.simulation.kernels import segments
-from handful.simulation.kernels.arrays import Ints
 from handful.simulation.kernels.block import BEGAN, LANE, M_NOW, Luck, Memory, Space, entry
 from handful.simulation.kernels.exact import plus_all, plus_lanes
-from handful.simulation.kernels.jit import kernel, use
 from handful.simulation.kernels.lanes import challengers, most_played_lanes
 from handful.simulation.kernels.world import Batch, Build, World, as_int, as_word, grid_of
 

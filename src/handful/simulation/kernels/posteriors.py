@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.simulation.kernels.jit import use
+from handful.compiling.jit import use
 
 Column = NDArray[np.float64]
 

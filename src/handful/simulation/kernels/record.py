@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from handful.compiling.arrays import Ints, Words
+from handful.compiling.jit import family, kernel, named, use
+from handful.compiling.state import History, Scalars, Slots, bind, empty_record
 from handful.core import binomial, rng
 from handful.core.state import fields
 from handful.policies.base import Policy
 from handful.policies.definition import parameters_with
-from handful.simulation.kernels.arrays import Ints, Words
 from handful.simulation.kernels.block import Memory, empty_memory, entry
 from handful.simulation.kernels.exact import plus, plus_all, times
-from handful.simulation.kernels.jit import family, kernel, named, use
-from handful.simulation.kernels.state import History, Scalars, Slots, bind, empty_record
 from handful.simulation.kernels.world import Batch, Build, World, as_int, reward_of
 
 use(binomial.binomial)

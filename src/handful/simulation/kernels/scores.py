@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from handful.compiling.arrays import Words
+from handful.compiling.jit import named
 from handful.rules import Rule
-from handful.simulation.kernels.arrays import Words
 from handful.simulation.kernels.block import Memory
-from handful.simulation.kernels.jit import named
 from handful.simulation.kernels.step import factors, timed
 
 DOUBT = 1e-11

@@ -7,11 +7,11 @@ policy itself, one of the skipping engine makes choices of the same distribution
 
 from __future__ import annotations
 
+from handful.compiling.jit import family
 from handful.rules import Rule
 from handful.rules.base import as_given
 from handful.simulation.kernels import few_pulls, monotone, step, thompson
 from handful.simulation.kernels.block import Space
-from handful.simulation.kernels.jit import family
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.scores import scores_of
 from handful.simulation.kernels.step import Segment

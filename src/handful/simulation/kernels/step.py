@@ -15,11 +15,12 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import named, use, without_memo
 from handful.core import rng
 from handful.errors import RuleError
 from handful.policies.phased import checked_credit
 from handful.rules.base import Moment, Rule, Score
-from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import (
     AHEAD,
     LANE,
@@ -30,7 +31,6 @@ from handful.simulation.kernels.block import (
     Scratch,
     Tables,
 )
-from handful.simulation.kernels.jit import named, use, without_memo
 from handful.simulation.kernels.lanes import best_slots
 from handful.simulation.kernels.lookup import play_whole
 from handful.simulation.kernels.world import Build, as_float, as_word, reward_of, tape_uniform

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import named, use
 from handful.core import binomial, rng
-from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import Luck, Memory
-from handful.simulation.kernels.jit import named, use
 from handful.simulation.kernels.scores import DOUBT, DOUBT_BY_PULL, Scores
 from handful.simulation.kernels.world import as_int
 

@@ -30,13 +30,13 @@ from __future__ import annotations
 
 import math
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import use
 from handful.core import rng
 from handful.core.binomial import log_binomial
 from handful.simulation.kernels import contest
-from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.block import AHEAD, PULLS, Luck, Memory, Scratch, Tables
 from handful.simulation.kernels.few_pulls import pull_by_cells, short_duel
-from handful.simulation.kernels.jit import use
 from handful.simulation.kernels.posteriors import probability_above
 from handful.simulation.kernels.step import draw_uniforms
 from handful.simulation.kernels.world import as_float, as_int, as_word

@@ -22,21 +22,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import family, kernel, named, use
+from handful.compiling.state import bind
 from handful.core import change, flight
 from handful.core.state import fields
 from handful.instances import churn, drift, traffic
 from handful.policies.base import Policy
 from handful.policies.definition import parameters_with
-from handful.simulation.kernels.arrays import Floats, Ints, Words
 from handful.simulation.kernels.exact import plus, plus_all, times
-from handful.simulation.kernels.jit import family, kernel, named, use
 from handful.simulation.kernels.record import (
     CHUNK,
     WRONG_ARM,
     WRONG_SLOT,
     RecordSpace,
 )
-from handful.simulation.kernels.state import bind
 from handful.simulation.kernels.world import Batch, Build, World, arm_facts, reward_of
 
 for _function in (
@@ -123,16 +123,16 @@ def send(waiting: Waiting, here: int, delay: int, slot: int, reward: float) -> N
 
 def _replacer(policy: type[Policy], kin: str) -> Any:
     """Return the function that gives a place in the world to a new arm of a policy."""
-    start, withdraw, resized = policy.start, policy.withdraw, policy.resized
-    renew = named(change.replacer(start, withdraw, resized, policy.news_first), "renew", kin)
+    functions = (policy.start, policy.withdraw, policy.resized)
+    change_arms = named(change.changer(*functions, policy.news_first), "change_arms", kin)
 
     def replace_arm(now: Any, place: int, places: Ints, p: Any) -> None:
         arm = 0
         while places[arm] != place:
             arm += 1
-        via = renew(now, arm, p)
-        places[arm] = places[via]
-        places[via] = places[-1]
+        change_arms(now, (arm,), 1, p.K, p)
+        for after in range(arm + 1, p.K):
+            places[after - 1] = places[after]
         places[-1] = place
 
     return named(replace_arm, "replace_arm", kin)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from handful.compiling.arrays import Floats, Ints, Words
+from handful.compiling.jit import use
 from handful.core import rng, shuffle
 from handful.instances import Instance, distributions, means
-from handful.simulation.kernels.arrays import Floats, Ints, Words
-from handful.simulation.kernels.jit import use
 
 as_word: Any = np.uint64
 as_int: Any = np.int64

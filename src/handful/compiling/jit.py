@@ -36,16 +36,17 @@ import numpy as np
 from numba.core.errors import NumbaError as CompileError
 from numba.extending import overload
 
+from handful.compiling.cache import cache_in
+from handful.compiling.identity import identity_of, is_ours
+from handful.compiling.sources import is_installed, source_digest
 from handful.core import change, rng, state
 from handful.errors import MemoryFullError
-from handful.simulation.kernels.cache import cache_in
-from handful.simulation.kernels.identity import identity_of, is_ours
-from handful.simulation.sources import is_installed, source_digest
 
 __all__ = [
     "CompileError",
     "cache_folder",
     "family",
+    "inlined",
     "is_cached",
     "is_cold",
     "kernel",
@@ -67,7 +68,7 @@ _used |= {
     change.clear_slot,
     change.follow,
     change.forget_arms,
-}  # so do these, see `kernels.state`
+}  # so do these, see `handful.compiling.state`
 _CHECKED = {state.admit}
 """Functions of ours that policies give a slot to: seldom called, so that checks cost nothing."""
 
@@ -129,10 +130,12 @@ def use(function: F, tabulated: bool = False) -> F:
     return function
 
 
-def _register(function: Any, plain: Any, tabulated: bool) -> None:
+def _register(function: Any, plain: Any, tabulated: bool, inline: bool = False) -> None:
     """Let kernels call a function, which they compile from `plain`, and those that it names."""
     _used.add(function)
     options = _options(without_memo(function), tabulated)
+    if inline:
+        options["forceinline"] = True
     overload(function, strict=False, jit_options=options)(lambda *arguments: plain)
     if isinstance(plain, FunctionType):
         for called in _called_by(plain):
@@ -225,10 +228,19 @@ def is_cached(compiled: Callable[..., Any]) -> bool:
     return not dispatcher.py_func.__name__.startswith(f"kernel_{_OWN}")
 
 
-def named(function: F, role: str, kin: str) -> F:
+def named(function: F, role: str, kin: str, inline: bool = False) -> F:
     """Give a function that a factory made a name of its own, for the linker."""
     function.__name__ = function.__qualname__ = f"{role}_{kin}"
-    _register(function, function, tabulated=False)
+    _register(function, function, tabulated=False, inline=inline)
+    return function
+
+
+def inlined(function: F) -> F:
+    """Let kernels call this plain function of ours, as a part of the function that calls it.
+
+    For functions with many arrays as arguments, which take longer to pass than to use.
+    """
+    _register(function, function, tabulated=False, inline=True)
     return function
 
 

@@ -17,9 +17,7 @@ from pathlib import Path
 from sysconfig import get_paths
 from types import ModuleType
 
-import handful
-
-ROOT = Path(handful.__file__).parent
+ROOT = Path(__file__).parent.parent
 ENTRY_POINTS = (
     "handful.simulation.compiled",
     "handful.simulation.engines",

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from handful.simulation.sources import is_installed, own_sources
+from handful.compiling.sources import is_installed, own_sources
 
 
 class _UnknownError(Exception):

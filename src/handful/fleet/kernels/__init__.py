@@ -1,0 +1,1 @@
+"""Kernels of fleets: functions of policies, compiled for many members."""
