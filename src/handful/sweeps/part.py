@@ -14,6 +14,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
+from handful.compiling.sources import ROOT, own_sources, source_digest
 from handful.errors import SettingError
 from handful.policies.base import Policy
 from handful.simulation import Cell
@@ -22,7 +23,6 @@ from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kinds import kind_for
 from handful.simulation.outcome import MOST_PULLS
 from handful.simulation.plan import FEW_ARMS
-from handful.compiling.sources import ROOT, own_sources, source_digest
 
 _PYTHON_PULL = 8000.0
 """About the nanoseconds of a pull in the python engine, whatever the policy."""
