@@ -29,6 +29,8 @@ from handful.studies.leaderboard.scores import Board, Score, place_of_best
 from handful.studies.results import Results
 from tests.browser import missing_pictures, opened, sticking_out
 
+pytestmark = pytest.mark.xdist_group("report")  # they share a small board
+
 
 def test_every_policy_takes_part_or_is_said_not_to() -> None:
     somewhere = {entry.policy.partition(":")[0] for arena in ARENAS for entry in entries(arena)}
@@ -224,7 +226,6 @@ def test_who_wins_is_found() -> None:
     assert winner.ratio == 1.0
 
 
-@pytest.mark.xdist_group("report")
 @pytest.mark.usefixtures("one_browser")
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_the_page_of_a_sheet(sheet: Sheet, tmp_path: Path) -> None:
@@ -294,7 +295,6 @@ def test_the_page_says_what_the_scores_say(
     assert all(path.stat().st_size > 1000 for path in written)
 
 
-@pytest.mark.xdist_group("report")
 @pytest.mark.usefixtures("one_browser")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_in_a_browser(small_board: Board, tmp_path: Path, width: int) -> None:
