@@ -184,3 +184,22 @@ def expected_schema() -> list[tuple[Any, ...]]:
         return schema_of(connection)
     finally:
         connection.close()
+
+
+def refuse_foreign_wal(path: Path, wal: Path) -> None:
+    """Refuse a backup that was put beside the write-ahead log of the store before it.
+
+    SQLite would apply that log to the backup, whatever file it was written for. A store in use says
+    in its first page that it has a write-ahead log, and a backup says that it has none.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(20)
+        has_log = wal.stat().st_size > 0
+    except FileNotFoundError:
+        return
+    if has_log and len(start) == 20 and start[18:20] == b"\x01\x01":
+        raise DamagedStoreError(
+            f"{str(path)!r} is a backup, and {str(wal)!r} belongs to the store that was there "
+            f"before it: remove {wal.name} and {path.name}-shm, and nothing of the backup is lost"
+        )
