@@ -127,15 +127,16 @@ def verified(table: str, found: tuple[Any, ...], body: int | None = None) -> tup
 
     `body` is the index of the column that is checked as bytes.
     """
-    *values, check = found
-    rest = values
-    long = b""
-    if body is not None:
-        rest = values[:body] + values[body + 1 :]
+    values, check = found[:-1], found[-1]
+    if body is None:
+        sound = crc32(repr((table, *values)).encode()) == check
+    else:
         long = values[body]
-    if type(long) is not bytes or row_checksum(table, *rest, body=long) != check:
+        rest = values[:body] + values[body + 1 :]
+        sound = type(long) is bytes and row_checksum(table, *rest, body=long) == check
+    if not sound:
         raise damaged(f"a row of its table {table!r} does not match its checksum")
-    return tuple(values)
+    return values
 
 
 def answer_number(decision: int, seq: int) -> int:
