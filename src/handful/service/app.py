@@ -22,7 +22,7 @@ import msgspec
 from handful.service import openapi
 from handful.service.api import OPERATIONS
 from handful.service.asgi import Application, Headers, Message, Receive, Scope, Send
-from handful.service.auth import Caller, Keys
+from handful.service.auth import Caller, Keys, had_key
 from handful.service.bodies import Health
 from handful.service.desk import Desk
 from handful.service.endpoint import JSON, PROBLEM, Answered, Endpoint
@@ -64,7 +64,8 @@ class Service:
         self.metrics = Metrics()
         self.live = Live(self.writer, desk, limits.streams)
         with desk.batch() as session:
-            self.keys = Keys(session.tx.caller_keys(), key_needed)
+            needed = key_needed or had_key(session.tx)
+            self.keys = Keys(session.tx.caller_keys(), needed)
         self._buckets = Buckets(limits.per_second)
         self._origins = origins or Origins()
         self._patience = Patience(limits.body_seconds)

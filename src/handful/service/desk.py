@@ -12,7 +12,7 @@ The requests themselves are in two rooms: `bandit_requests.py` (bandits and thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from handful.service.bandit_requests import BanditRequests
@@ -101,11 +101,11 @@ class Session(BanditRequests, DecisionRequests):
         self.desk = desk
         self.windows_before = desk.windows.saved()
 
-    def sweep(self) -> bool:
-        """End the windows that have passed; return whether there may be more to do at once."""
+    def sweep(self, windows: Iterable[float] | None = None) -> bool:
+        """End what has passed of all windows, or of some; return whether there may be more."""
         more = False
         self.flush()
-        for window in self.windows:
+        for window in self.windows if windows is None else windows:
             after = self.windows.upto(window)
             before = self.now - int(window * 1000.0)
             upto = self.tx.written_by(before, after, MOST_DUE)

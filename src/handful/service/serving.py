@@ -79,10 +79,17 @@ class Server(uvicorn.Server):
                 signal.signal(sig, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop: answer what has come, and no more."""
-        log.info("stopping")
+        """Stop: answer what has come, and no more.
+
+        Nothing is logged here: the signal may have come while a line was being written.
+        """
         self._service.live.end_streams()
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what has come, and close everything."""
+        log.info("stopping")
+        await super().shutdown(sockets)
 
 
 def serve(

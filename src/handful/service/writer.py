@@ -27,6 +27,8 @@ MOST_AT_ONCE = 256
 """Requests in one transaction."""
 SWEEP_EVERY = 0.5
 """Seconds between two looks at the windows of decisions."""
+SWEEP_AGAIN = 60.0
+"""Seconds between two looks if what is looked at is damaged."""
 
 T = TypeVar("T")
 Work = Callable[[Session], Any]
@@ -61,7 +63,8 @@ class Writer:
         self.failing: str | None = None
         """Why the store could not be used; None if it could, or can again."""
         self.batches = 0
-        self._sweeps = True
+        self._stuck: dict[float, float] = {}
+        """Windows that could not be ended, and when to try again."""
 
     def start(self) -> None:
         """Begin to work."""
@@ -210,24 +213,33 @@ class Writer:
 
     async def _sweep(self) -> bool:
         """End the windows that have passed; return whether there may be more to do at once."""
-        more = False
-
-        def handle(session: Session) -> None:
-            nonlocal more
-            more = session.sweep()
-
+        now = asyncio.get_running_loop().time()
         try:
             works = self.failing is None or await self._probe() is None
-            if self._desk.windows and self._sweeps and works:
-                await self._commit(handle)
-        except DamagedStoreError as error:
-            # It would be the same at every look.
-            self._sweeps = False
-            log.error("windows are not ended any more", extra={"reason": str(error)})
+            windows = [each for each in self._desk.windows if self._stuck.get(each, now) <= now]
+            return works and bool(windows) and await self._sweep_windows(windows, now)
         except StoreError as error:
             self._refusal(error)
         except Exception:
             log.exception("windows could not be ended")
+        return False
+
+    async def _sweep_windows(self, windows: list[float], now: float) -> bool:
+        more = False
+
+        def handle(session: Session) -> None:
+            nonlocal more
+            more = session.sweep(windows)
+
+        try:
+            await self._commit(handle)
+        except DamagedStoreError as error:
+            if len(windows) > 1:
+                # Rows that one window has to look at are damaged: alone, it fails alone.
+                return any([await self._sweep_windows([each], now) for each in windows])
+            self._stuck[windows[0]] = now + SWEEP_AGAIN
+            reason = f"windows of {windows[0]:g} s: {error}"
+            log.error("windows cannot be ended, and are tried again", extra={"reason": reason})
         return more
 
     def _refusal(self, error: StoreError) -> Problem:

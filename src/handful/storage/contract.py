@@ -184,8 +184,8 @@ class Transaction(ABC):
         """Return the labels of arms by number: all that were ever added, or some."""
 
     @abstractmethod
-    def labels_from(self, bandit: int, first: int) -> list[str]:
-        """Return the labels of the arms from this number on."""
+    def labels_from(self, bandit: int, first: int, limit: int | None = None) -> list[str]:
+        """Return the labels of the arms from this number on, at most `limit` of them."""
 
     @abstractmethod
     def put_labels(self, bandit: int, first: int, labels: Iterable[str]) -> None:

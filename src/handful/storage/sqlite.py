@@ -25,6 +25,7 @@ from handful.storage.schema import (
     expected_schema,
     head_in_file,
     make_tables,
+    refuse_foreign_wal,
     row_checksum,
     schema_of,
     verified,
@@ -61,6 +62,7 @@ class SQLiteStorage(Storage):
     @guarded
     def _open(self, durable: bool) -> None:
         new = not self.path.exists()
+        refuse_foreign_wal(self.path, self._wal)
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self.connection = connection
         try:

@@ -337,11 +337,11 @@ class SQLiteTransaction(Transaction):
         return {number: label for _, number, label in (verified("labels", each) for each in found)}
 
     @guarded
-    def labels_from(self, bandit: int, first: int) -> list[str]:
+    def labels_from(self, bandit: int, first: int, limit: int | None = None) -> list[str]:
         found = self._run(
             "SELECT bandit, number, label, checksum FROM labels WHERE bandit=? AND number>=? "
-            "ORDER BY number",
-            (bandit, first),
+            "ORDER BY number LIMIT ?",
+            (bandit, first, -1 if limit is None else limit),
         ).fetchall()
         labels = [verified("labels", each)[1:] for each in found]
         if [number for number, _ in labels] != list(range(first, first + len(labels))):

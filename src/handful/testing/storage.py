@@ -374,6 +374,7 @@ class StorageContract:
             expect_equal(tx.labels(3), {}, "labels of another bandit")
             expect_equal(tx.labels_from(1, 2), ["a b", "d"], "labels from the third on")
             expect_equal(tx.labels_from(1, 4), [], "labels from the fifth on")
+            expect_equal(tx.labels_from(1, 1, 2), tx.labels_from(1, 1)[:2], "two labels")
             with expect_error(DamagedStoreError, "a label that is missing"):
                 tx.labels(1, [4])
 
