@@ -15,7 +15,9 @@ import pytest
 from tests.client.serving import served
 from tests.pages import ROOT
 
-EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+OTHERS = {"two_hosts"}
+"""Examples that do not use the service, with tests of their own."""
+EXAMPLES = sorted({path.stem for path in (ROOT / "examples").glob("*.py")} - OTHERS)
 
 
 def run(*command: str | Path, folder: Path) -> str:

@@ -47,13 +47,11 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def single() -> list[dict[str, Any]]:
     """What single calls of `simulate` give."""
+    cells = [("ucb-m", 2, 0), ("ucb-m", 3, 0), ("race", 2, 0), ("race", 3, 0), ("race", 2, 5)]
     return [
-        bits(simulate(policy, "linear:7", memory=m, horizon=60, runs=12, engine="python", **late))
-        for policy, m, late in [
-            ("ucb-m", 2, {}), ("ucb-m", 3, {}), ("race", 2, {}), ("race", 3, {}),
-            ("race", 2, {"delay": 5}),
-        ]
-    ]  # fmt: skip
+        bits(simulate(name, "linear:7", memory=m, horizon=60, runs=12, engine="python", delay=late))
+        for name, m, late in cells
+    ]
 
 
 def alone() -> Executor | None:
