@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread
 from typing import Any
 
 import pytest
@@ -198,7 +199,7 @@ def test_an_executor_that_takes_no_task_is_an_error(tmp_path: Path) -> None:
 def test_a_worker_with_other_sources_runs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task, "checked_sources", lambda policy: "other")
+    monkeypatch.setattr(task, "checked_sources", lambda policy: current_thread().name)
     with (
         ThreadPoolExecutor(1) as executor,
         pytest.raises(ClusterError, match=r"has other sources of .*: install the same on all"),
