@@ -17,7 +17,7 @@ SOURCES := src tests benchmarks examples stubs
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures page-pictures \
-	bench bench-online bench-serve dist browser hooks clean
+	bench bench-online bench-serve bench-sweep dist browser hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -92,7 +92,7 @@ test-lowest: $(LOWEST)/.done ## a selection of tests with the lowest versions de
 	  tests/client/test_clients.py tests/client/test_exchange.py \
 	  tests/core tests/instances tests/plots tests/cli/test_show.py tests/cli/test_cli.py \
 	  tests/cli/test_plot.py tests/simulation/test_result.py tests/simulation/test_kernels.py \
-	  tests/studies/test_store.py tests/studies/leaderboard/test_page.py
+	  tests/sweeps/test_store.py tests/studies/leaderboard/test_page.py
 
 $(LOWEST)/.done: pyproject.toml constraints-lowest.txt
 	@echo "setting up $(LOWEST) ..."
@@ -114,6 +114,9 @@ bench-online: $(VENV)/.sim ## the time of a decision and its reward beside river
 
 bench-serve: $(VENV)/.dev ## the service under load beside a bare app and without fsync (minutes)
 	@$(BIN)/python -m benchmarks.serve
+
+bench-sweep: $(VENV)/.sim ## the overhead of Dask on the paper's sweep beside local threads (minutes)
+	@$(BIN)/python -m benchmarks.sweep $(RUNS)
 
 dist: $(VENV)/.dev ## the sdist and the wheel: dist/
 	$(BIN)/python -m build --no-isolation

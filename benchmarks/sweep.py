@@ -85,7 +85,7 @@ def _processor_seconds() -> float:
     """The time of this process and of all that it started."""
     me = psutil.Process(os.getpid())
     times = [process.cpu_times() for process in [me, *me.children(recursive=True)]]
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
 
 
 if __name__ == "__main__":

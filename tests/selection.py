@@ -238,6 +238,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "is_the_highest[3",
         "tests/test_packaging.py::test_the_tests_of_the_sdist",
         "tests/sweeps/test_cluster.py",  # starts and kills processes of Dask
+        "tests/sweeps/test_examples.py",  # makes network namespaces
         "tests/service/test_hostile.py::test_long",
         "tests/service/test_machine.py::test_long",
         "tests/service/test_openapi.py::test_long",

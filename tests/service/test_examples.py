@@ -17,7 +17,9 @@ from tests.pages import ROOT
 
 pytestmark = pytest.mark.xdist_group("examples")
 
-EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+OTHERS = {"two_hosts"}
+"""Examples that do not use the service, with tests of their own."""
+EXAMPLES = sorted({path.stem for path in (ROOT / "examples").glob("*.py")} - OTHERS)
 
 
 def run(*command: str | Path, folder: Path) -> str:

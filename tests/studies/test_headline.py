@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from handful.cli import figures
 from handful.simulation import Cell, Result, run_cell
-from handful.studies import headline, store
+from handful.studies import headline
 from handful.studies.leaderboard.arenas import Arena
+from handful.sweeps import running
 
 
 def test_the_cells_are_those_of_the_caption() -> None:
@@ -48,7 +49,7 @@ def test_pictures_are_drawn_from_cells_that_are_cached(
     def in_python(cell: Cell, **given: Any) -> Result:
         return run_cell(cell, engine="python")
 
-    monkeypatch.setattr(store, "run_cell", in_python)
+    monkeypatch.setattr(running, "run_cell", in_python)
     monkeypatch.setattr(figures, "RACE_SHOWN", ("race", "linear:5:0.05", 2, 300))
     monkeypatch.setattr(figures, "LEADERBOARD_SHOWN", (Arena("ten", "linear:10", "ten arms", 60),))
     out = tmp_path / "images"

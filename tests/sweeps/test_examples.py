@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,10 +11,11 @@ from pathlib import Path
 import pytest
 
 import handful
-from examples import two_hosts
 from handful.simulation import simulate
-from tests.sweeps.processes import environment
+from tests.sweeps.processes import ROOT, environment
 from tests.sweeps.small import bits
+
+EXAMPLE = ROOT / "examples" / "two_hosts.py"
 
 
 def can_make_hosts() -> bool:
@@ -37,7 +39,7 @@ def test_a_sweep_on_two_hosts_that_share_no_disk(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     before = namespaces()
-    two_hosts.run(tmp_path)
+    runpy.run_path(str(EXAMPLE))["run"](tmp_path)
     printed = capfd.readouterr().out
     assert "workers on 10.213.0.1 10.213.0.2" in printed
     assert "partitions on the client's host, 0 there" in printed

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread
 from typing import Any
 
 import pytest
@@ -47,13 +48,11 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def single() -> list[dict[str, Any]]:
     """What single calls of `simulate` give."""
+    cells = [("ucb-m", 2, 0), ("ucb-m", 3, 0), ("race", 2, 0), ("race", 3, 0), ("race", 2, 5)]
     return [
-        bits(simulate(policy, "linear:7", memory=m, horizon=60, runs=12, engine="python", **late))
-        for policy, m, late in [
-            ("ucb-m", 2, {}), ("ucb-m", 3, {}), ("race", 2, {}), ("race", 3, {}),
-            ("race", 2, {"delay": 5}),
-        ]
-    ]  # fmt: skip
+        bits(simulate(name, "linear:7", memory=m, horizon=60, runs=12, engine="python", delay=late))
+        for name, m, late in cells
+    ]
 
 
 def alone() -> Executor | None:
@@ -200,7 +199,7 @@ def test_an_executor_that_takes_no_task_is_an_error(tmp_path: Path) -> None:
 def test_a_worker_with_other_sources_runs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task, "checked_sources", lambda policy: "other")
+    monkeypatch.setattr(task, "checked_sources", lambda policy: current_thread().name)
     with (
         ThreadPoolExecutor(1) as executor,
         pytest.raises(ClusterError, match=r"has other sources of .*: install the same on all"),

@@ -86,6 +86,7 @@ def run(
     timing: TimeLeft | None = None,
 ) -> list[Failure]:
     """Run parts and save them. A cell that fails does not stop others: returns the failures."""
+    store.folder.mkdir(parents=True, exist_ok=True)
     run = _Run(store, planned, report, timing or TimeLeft(()))
     if executor is None:
         run.here(n_jobs)

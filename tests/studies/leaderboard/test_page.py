@@ -21,12 +21,13 @@ from handful.policies import POLICIES
 from handful.policies.given import seed_word
 from handful.simulation import Cell, Result, run_cell
 from handful.simulation.seeds import policy_seed
-from handful.studies import pages, store
+from handful.studies import pages
 from handful.studies.leaderboard import arenas, figures, page, scores
 from handful.studies.leaderboard.arenas import ARENAS, BEST_LAST, Arena, Entry, entries, planned
 from handful.studies.leaderboard.conditions import DRIFT, SHEETS, TRAFFIC, Sheet, winners
 from handful.studies.leaderboard.scores import Board, Score, place_of_best
 from handful.studies.results import Results
+from handful.sweeps import running
 from tests.browser import missing_pictures, opened, sticking_out
 
 pytestmark = pytest.mark.xdist_group("report")  # they share a small board
@@ -140,7 +141,7 @@ def test_the_command_runs_caches_and_prints(
         ran.append(cell.id)
         return run_cell(cell, engine="python")
 
-    monkeypatch.setattr(store, "run_cell", in_python)
+    monkeypatch.setattr(running, "run_cell", in_python)
     words = ["leaderboard", "--runs", "40", "--out", str(tmp_path)]
     ran_once = CliRunner().invoke(app, words)
     assert ran_once.exit_code == 0, ran_once.output

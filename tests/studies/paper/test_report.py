@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 import handful
 from handful.cli.app import app
 from handful.simulation import Cell, run_cell
-from handful.studies import store
 from handful.studies.paper import experiments, figures
 from handful.studies.paper.experiments import EXPERIMENTS, Table
 from handful.studies.paper.verdict import CONFIRMED, MOSTLY, OPEN, PARTLY, REFUTED
+from handful.sweeps import running
 from tests.browser import missing_pictures, opened, sticking_out
 
 pytestmark = pytest.mark.xdist_group("report")
@@ -43,7 +43,7 @@ def small() -> Iterator[None]:
         patch.setattr(experiments, "HORIZON", 300)
         patch.setattr(experiments, "HORIZONS", (10, 100, 300))
         patch.setattr(experiments, "RECORDED", 300)
-        patch.setattr(store, "run_cell", in_python)
+        patch.setattr(running, "run_cell", in_python)
         yield
 
 
