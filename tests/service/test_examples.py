@@ -15,7 +15,11 @@ import pytest
 from tests.client.serving import served
 from tests.pages import ROOT
 
-EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted(
+    path.stem
+    for path in (ROOT / "examples").glob("*.py")
+    if "handful.client" in path.read_text()  # the others need no service
+)
 
 
 def run(*command: str | Path, folder: Path) -> str:
