@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
-from examples import newsletter
+from tests.pages import ROOT
 
 
 def test_readers_open_more_and_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main = run_path(str(ROOT / "examples" / "newsletter.py"))["main"]
     for _ in range(2):
-        newsletter.main(tmp_path / "readers.fleet", readers=1000, days=250)
+        main(tmp_path / "readers.fleet", readers=1000, days=250)
     printed = capsys.readouterr().out
     opened = [float(share) for share in re.findall(r"(\d+\.\d)% opened", printed)]
     assert len(opened) == 500
