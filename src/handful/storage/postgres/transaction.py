@@ -1,0 +1,352 @@
+"""A transaction of a store in PostgreSQL: holding bandits, drawing numbers, and the log.
+
+The tables beside the log are in `tables.py`. Statements that need not wait for each other's results
+go in one round trip, by psycopg's pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+
+from handful.errors import StoreInUseError, StoreUnavailableError
+from handful.storage.postgres.tables import Tables
+from handful.storage.rows import ANSWERS, Due, Kind, Row, checked
+from handful.storage.schema import damaged
+from handful.storage.shared import Held
+
+PAGE = 1000
+"""Rows that are read at once. Between two pages they are folded; PostgreSQL rolls back what takes
+too long."""
+COLUMNS = "seq, at, bandit, kind, ref, mark, value, subset, note, wide, prev, checksum"
+WITH_ANSWER = f"{', '.join(f'l.{name}' for name in COLUMNS.split(', '))}, a.seq"
+ONE_MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class Head(NamedTuple):
+    """The last row of a bandit."""
+
+    seq: int
+    at: int
+
+
+class PostgresTransaction(Tables):
+    """A transaction of this process's connection."""
+
+    def begin(self, *, moment: bool = False) -> None:
+        """Begin."""
+        if self._link.in_transaction:
+            raise StoreInUseError("a transaction is open already: end it before the next one")
+        self._connection = self._link.connected()
+        self._link.in_transaction = True
+        self._moment = moment
+        self._run(ONE_MOMENT if moment else "BEGIN")
+        if moment:
+            # Whoever reads everything may take long, and holds nobody up.
+            for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+                self._run(f"SET LOCAL {name} = 0")
+        self._heads: dict[int, Head] = {}
+        """The last rows of bandits that are held or written to."""
+        self._drawn: tuple[int, int, int] = 0, 0, 0
+        """Numbers that were drawn: after the first, up to the second; and their time."""
+        self._answers: dict[int, int | None] = {}
+        """Answers to decisions whose rows were read."""
+        self._holds = False
+
+    def commit(self) -> None:
+        if not self._written:
+            self._run("COMMIT" if not self._moment else "ROLLBACK")
+            self._end()
+            return
+        writer, commits = self._link.counted()
+        try:
+            with self._link.watched(), self._connection.pipeline():
+                self._connection.execute(
+                    "INSERT INTO writers VALUES (%s, %s, now()) "
+                    "ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, seen = now()",
+                    (writer, commits),
+                )
+                ended = self._connection.execute("COMMIT")
+            if ended.statusmessage != "COMMIT":
+                raise damaged(f"a transaction ended with {ended.statusmessage!r}")
+        except psycopg.Error as error:
+            self._settle(error)
+        finally:
+            self._end()
+
+    def _settle(self, error: psycopg.Error) -> None:
+        """Find out what became of a commit that was cut off."""
+        found = self._link.was_committed()
+        if found is None:
+            raise StoreUnavailableError(
+                "the store was cut off during a commit, and it is not known whether it has this "
+                "request. Send it again: with an Idempotency-Key or a key of its own a decision is "
+                "made once, and a reward counts once"
+            ) from error
+        if not found:
+            raise StoreUnavailableError(
+                "the store was cut off before a commit. Nothing of this request was stored; it may "
+                "be sent again"
+            ) from error
+
+    def rollback(self) -> None:
+        if self._ended:
+            return
+        try:
+            if not self._link.is_broken(self._connection):
+                with self._link.watched():
+                    self._connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._link.drop()
+        finally:
+            self._end()
+
+    # Bandits that are held, and numbers.
+
+    def hold(
+        self, first: Sequence[int], others: Sequence[int], rows: int, time: int | None
+    ) -> Held:
+        first = [bandit for bandit in first if bandit not in self._heads]
+        others = [bandit for bandit in others if bandit not in self._heads]
+        if self._holds:
+            first, others = [], [*first, *others]
+        found: list[psycopg.Cursor[tuple[Any, ...]]] = []
+        lock = "SELECT bandit, seq, at FROM heads WHERE bandit = ANY(%s) ORDER BY bandit FOR UPDATE"
+        with self._guarded(), self._connection.pipeline():
+            if first:
+                found.append(self._connection.execute(lock, (first,)))
+            if others:
+                found.append(self._connection.execute(f"{lock} SKIP LOCKED", (others,)))
+            drawn = self._connection.execute(DRAW, (rows, time))
+        for cursor in found:
+            self._heads |= {bandit: Head(seq, at) for bandit, seq, at in cursor}
+        self._holds = True
+        seq, at = self._noted(drawn.fetchone(), rows)
+        return Held({bandit: head.seq for bandit, head in self._heads.items()}, seq, at)
+
+    def draw(self, rows: int, time: int | None) -> tuple[int, int]:
+        with self._guarded():
+            found = self._connection.execute(DRAW, (rows, time)).fetchone()
+        return self._noted(found, rows)
+
+    def _noted(self, found: tuple[Any, ...] | None, rows: int) -> tuple[int, int]:
+        assert found is not None
+        seq, at = found
+        self._drawn = seq, seq + rows, at
+        return seq, at
+
+    def lock(self, name: str) -> bool:
+        call = "pg_try_advisory_xact_lock" if self._holds else "pg_advisory_xact_lock"
+        key = "hashtextextended(current_schema() || %s, 2)"
+        found = self._one(f"SELECT {call}({key})", (f" {name!r}",))
+        self._holds = True
+        assert found is not None
+        return found[0] is not False
+
+    def versions(self, bandits: Iterable[int] | None = None) -> dict[int, int]:
+        if bandits is None:
+            return dict(self._all("SELECT bandit, seq FROM heads"))
+        wanted = list(bandits)
+        found = {bandit: self._heads[bandit].seq for bandit in wanted if bandit in self._heads}
+        rest = [bandit for bandit in wanted if bandit not in found]
+        if rest:
+            found |= self._all("SELECT bandit, seq FROM heads WHERE bandit = ANY(%s)", (rest,))
+        return found
+
+    # The log.
+
+    def last(self) -> tuple[int, int]:
+        found = self._one("SELECT seq, at FROM log ORDER BY seq DESC LIMIT 1")
+        return (0, 0) if found is None else (found[0], found[1])
+
+    def append(self, rows: Iterable[Row]) -> None:
+        added = list(rows)
+        if not added:
+            return
+        before = self._heads_of({row.bandit for row in added})
+        heads = dict(before)
+        seq = at = 0
+        stored = []
+        for row in added:
+            head = heads.get(row.bandit, Head(0, 0))
+            if row.seq <= max(seq, head.seq) or row.at < max(at, head.at):
+                raise ValueError(f"row {row.seq} cannot follow row {max(seq, head.seq)} of the log")
+            stored.append(_stored(row, head.seq))
+            heads[row.bandit] = Head(row.seq, row.at)
+            seq, at = row.seq, row.at
+        written = {row.bandit for row in added}
+        new = [(each, *heads[each]) for each in written if each not in before]
+        changed = [(each, *heads[each], before[each].seq) for each in written if each in before]
+        low, high, _ = self._drawn
+        self._written = True
+        moved: psycopg.Cursor[tuple[Any, ...]] | None = None
+        with self._guarded(), self._connection.pipeline():
+            if not (low < added[0].seq and seq <= high):
+                self._connection.execute(ADVANCE, (seq, at))
+            self._connection.execute(INSERT, _columns(stored))
+            if new:
+                self._connection.execute(ADD_HEADS, _columns(new))
+            if changed:
+                moved = self._connection.execute(SET_HEADS, _columns(changed))
+        if moved is not None and moved.rowcount != len(changed):
+            raise damaged("rows were written to a bandit that was not held")
+        self._heads |= heads
+
+    def _heads_of(self, bandits: set[int]) -> dict[int, Head]:
+        """Return the last rows of bandits, which are held from now on."""
+        rest = [bandit for bandit in bandits if bandit not in self._heads]
+        if rest:
+            found = self._all(
+                "SELECT bandit, seq, at FROM heads WHERE bandit = ANY(%s) ORDER BY bandit "
+                "FOR UPDATE",
+                (rest,),
+            )
+            self._heads |= {bandit: Head(seq, at) for bandit, seq, at in found}
+            self._holds = True
+        return {bandit: self._heads[bandit] for bandit in bandits if bandit in self._heads}
+
+    def row(self, seq: int) -> Row | None:
+        return self.rows_at([seq]).get(seq)
+
+    def rows_at(self, numbers: Iterable[int]) -> dict[int, Row]:
+        found = self._all(
+            f"SELECT {WITH_ANSWER} FROM log l LEFT JOIN answers a ON a.decision = l.seq "
+            "WHERE l.seq = ANY(%s)",
+            (list(numbers),),
+        )
+        self._answers |= {each[0]: each[12] for each in found}
+        return {each[0]: _loaded(each) for each in found}
+
+    def rows(self, after: int = 0, upto: int | None = None) -> Iterator[Row]:
+        sql = f"SELECT {COLUMNS} FROM log WHERE seq > %s AND seq <= %s ORDER BY seq LIMIT {PAGE}"
+        for found in self._pages(sql, after, self.last()[0] if upto is None else upto):
+            yield _loaded(found)
+
+    def rows_of(self, bandit: int, after: int = 0, upto: int | None = None) -> Iterator[Row]:
+        end = self.versions([bandit]).get(bandit, 0) if upto is None else upto
+        sql = (
+            f"SELECT {COLUMNS} FROM log WHERE bandit = %s AND seq > %s AND seq <= %s "
+            f"ORDER BY seq LIMIT {PAGE}"
+        )
+        last = after
+        for found in self._pages(sql, after, end, bandit):
+            if found[10] != last:
+                raise damaged(f"a row of bandit {bandit} between {last} and {found[0]} is missing")
+            last = found[0]
+            yield _loaded(found)
+        if upto is None and last < end:
+            raise damaged(f"a row of bandit {bandit} between {last} and {end} is missing")
+
+    def _pages(self, sql: str, after: int, upto: int, *of: int) -> Iterator[tuple[Any, ...]]:
+        seq = after
+        while seq < upto:
+            page = self._all(sql, (*of, seq, upto))
+            for found in page:
+                seq = found[0]
+                yield found
+            if len(page) < PAGE:
+                return
+
+    def answer_to(self, decision: int) -> int | None:
+        if decision not in self._answers:
+            found = self._one("SELECT seq FROM answers WHERE decision = %s", (decision,))
+            self._answers[decision] = None if found is None else found[0]
+        return self._answers[decision]
+
+    def set_answer(self, decision: int, seq: int) -> None:
+        self.set_answers({decision: seq})
+
+    def set_answers(self, answers: dict[int, int]) -> None:
+        """Note which rows answered decisions."""
+        self._write(
+            "INSERT INTO answers SELECT * FROM unnest(%s::bigint[], %s::bigint[])",
+            (list(answers), list(answers.values())),
+        )
+        self._answers |= answers
+
+    def due(self, after: int, upto: int) -> dict[int, list[Due]]:
+        found: dict[int, list[Due]] = {}
+        for bandit, due in self._due("", (after, upto)):
+            found.setdefault(bandit, []).append(due)
+        return found
+
+    def due_of(self, bandit: int, after: int, upto: int) -> list[Due]:
+        return [due for _, due in self._due("AND l.bandit = %s", (after, upto, bandit))]
+
+    def _due(self, where: str, values: tuple[int, ...]) -> Iterator[tuple[int, Due]]:
+        answer = ", ".join(f"r.{name}" for name in COLUMNS.split(", "))
+        found = self._all(
+            f"SELECT {WITH_ANSWER}, {answer} FROM log l LEFT JOIN answers a ON a.decision = l.seq "
+            "LEFT JOIN log r ON r.seq = a.seq "
+            f"WHERE l.seq > %s AND l.seq <= %s {where} AND l.kind = {int(Kind.DECIDED)} "
+            "ORDER BY l.seq",
+            values,
+        )
+        for each in found:
+            row = _loaded(each)
+            value, answered = None, False
+            if each[12] is not None:
+                reply = None if each[13] is None else _loaded(each[13:])
+                if reply is None or reply.kind not in ANSWERS or reply.ref != row.seq:
+                    raise damaged(f"what is noted as the answer to decision {row.seq} is none")
+                answered = reply.kind != Kind.LATE
+                value = reply.value if answered else None
+            yield row.bandit, Due(row.seq, row.mark, value, answered)
+
+    def decided(self, bandit: int, after: int, most: int) -> list[tuple[int, int]]:
+        return self._all(
+            f"SELECT seq, at FROM log WHERE bandit = %s AND seq > %s AND kind = {int(Kind.DECIDED)} "
+            "ORDER BY seq LIMIT %s",
+            (bandit, after, most),
+        )
+
+    def written_by(self, at: int, after: int, most: int) -> int:
+        found = self._one(
+            "SELECT max(seq) FROM (SELECT seq, at FROM log WHERE seq > %s ORDER BY seq LIMIT %s) l "
+            "WHERE at <= %s",
+            (after, most, at),
+        )
+        return after if found is None or found[0] is None else int(found[0])
+
+
+DRAW = "SELECT seq, at FROM draw(%s::bigint, %s::bigint)"
+ADVANCE = (
+    "SELECT setval('drawn', greatest(%s, d.last_value)), setval('drawn_at', "
+    "greatest(%s, a.last_value)) FROM drawn d, drawn_at a"
+)
+INSERT = (
+    "INSERT INTO log (seq, at, bandit, kind, ref, mark, value, subset, note, wide, prev, checksum) "
+    "SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::smallint[], %s::bigint[], "
+    "%s::bigint[], %s::double precision[], %s::bigint[], %s::bytea[], %s::text[], %s::bigint[], "
+    "%s::bigint[])"
+)
+ADD_HEADS = "INSERT INTO heads SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[])"
+SET_HEADS = (
+    "UPDATE heads SET seq = n.seq, at = n.at FROM "
+    "unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS n (bandit, seq, at, was) "
+    "WHERE heads.bandit = n.bandit AND heads.seq = n.was"
+)
+
+
+def _stored(row: Row, prev: int) -> tuple[Any, ...]:
+    """Return the columns of a row. Tickets beyond 63 bits are stored as text."""
+    seq, at, bandit, kind, ref, mark, value, subset, note = row
+    wide = None
+    if mark is not None and not -(2**63) <= mark < 2**63:
+        mark, wide = None, str(mark)
+    if value is not None:
+        value = float(value)
+    return seq, at, bandit, int(kind), ref, mark, value, subset, note, wide, prev, row.check()
+
+
+def _loaded(found: tuple[Any, ...]) -> Row:
+    if found[9] is not None:
+        found = (*found[:5], int(found[9]), *found[6:])
+    return checked(Row._make(found[:9]), found[11])
+
+
+def _columns(rows: list[tuple[Any, ...]]) -> tuple[list[Any], ...]:
+    """Return rows as the columns that `unnest` takes."""
+    return tuple(map(list, zip(*rows, strict=True)))
