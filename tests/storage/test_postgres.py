@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import psycopg
 import pytest
 
 from handful.storage import Storage
@@ -33,7 +32,7 @@ class TestPostgres(SharedStorageContract):
     def beside(self, storage: Storage) -> PostgresStorage:
         return self._opened(self.addresses[id(storage)])
 
-    def reopened(self, storage: Storage) -> Storage:
+    def reopened(self, storage: Storage) -> PostgresStorage:
         storage.close()
         return self.beside(storage)
 

@@ -21,6 +21,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from handful.service import openapi
+from handful.service.about import about
 from handful.service.api import OPERATIONS, Call, Operation, encoded
 from handful.service.asgi import Application, Headers, Message, Receive, Scope, Send
 from handful.service.auth import Caller, Keys
@@ -138,6 +139,7 @@ class Service:
         self.live = Live(self.writer, desk, limits.streams)
         with desk.batch() as session:
             self.keys = Keys(session.tx.caller_keys(), key_needed)
+        desk.keys = self.keys
         self._buckets = Buckets(limits.per_second)
         self.origins = origins or Origins()
         self.patience = Patience(limits.body_seconds)
@@ -346,7 +348,8 @@ def _handler(operation: Operation) -> Handler:
                 secret=operation.gives_secret,
             )
 
-        answered, body_out, again = await app.writer.run(work, reads=reads)
+        concerns = about(request.path, body)
+        answered, body_out, again = await app.writer.run(work, reads=reads, about=concerns)
         if not again:
             _count(app.metrics, operation, answered, body, body_out)
         if operation.path.startswith("/v1/keys") and operation.method != "GET":
@@ -429,7 +432,7 @@ async def _metrics(request: Request) -> tuple[int, bytes, Headers]:
     metrics.waiting.set(app.writer.waiting)
     metrics.batches.set(app.writer.batches)
     metrics.live.set(len(app.desk.bandits))
-    metrics.bytes.set(app.desk.storage.size())
+    metrics.bytes.set(app.desk.store_bytes())
     metrics.failing.set(app.writer.failing is not None)
     return 200, metrics.text(), ((b"content-type", b"text/plain; version=0.0.4; charset=utf-8"),)
 

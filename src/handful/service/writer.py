@@ -21,8 +21,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from handful.errors import DamagedStoreError, StoreError, StoreUnavailableError
+from handful.service.about import NOTHING, About
 from handful.service.desk import Desk, Session
 from handful.service.problems import Problem
+from handful.storage.shared import BusyError
 
 MOST_AT_ONCE = 256
 """Requests in one transaction."""
@@ -41,6 +43,9 @@ class Asked(NamedTuple):
     future: asyncio.Future[Any]
     reads: bool
     """Whether it only reads."""
+    about: About
+    put_off: int = 0
+    """How often it was put off, since another server held what it needs."""
 
 
 Done = list[tuple[Asked, Any]]
@@ -72,7 +77,9 @@ class Writer:
         """How many requests are queued."""
         return len(self._queue)
 
-    async def run(self, work: Callable[[Session], T], *, reads: bool = False) -> T:
+    async def run(
+        self, work: Callable[[Session], T], *, reads: bool = False, about: About = NOTHING
+    ) -> T:
         """Run a request; return what it returns when that is on disk.
 
         One that only `reads` is answered on a full disk, too.
@@ -82,7 +89,7 @@ class Writer:
         if len(self._queue) >= self._most_waiting:
             raise Problem(503, "too many requests are waiting: try again soon", retry_after=1)
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.append(Asked(work, future, reads))
+        self._queue.append(Asked(work, future, reads, about))
         self._wake.set()
         return await future
 
@@ -153,15 +160,23 @@ class Writer:
     async def _attempt(self, taken: list[Asked]) -> Done:
         """Run requests in one transaction."""
         done: Done = []
+        busy: list[Asked] = []
 
         def handle(session: Session) -> None:
+            if self._desk.is_remote:
+                session.prepare([(each.about, each.reads, each.put_off) for each in taken])
             for each in taken:
+                session.reads = each.reads
                 try:
                     done.append((each, each.work(session)))
                 except Problem as problem:
                     done.append((each, problem))
+                except BusyError:
+                    busy.append(each._replace(put_off=each.put_off + 1))
 
         await self._commit(handle)
+        # The next transaction begins with them, and waits.
+        self._queue.extendleft(reversed(busy))
         return done
 
     async def _probe(self) -> Problem | None:
@@ -170,15 +185,27 @@ class Writer:
         It costs less than a batch that fails, after which bandits are loaded again.
         """
         try:
-            with self._desk.storage.begin() as tx:
-                tx.set_number("probe", tx.number("probe") + 1)
+            if self._desk.is_remote:
+                await asyncio.get_running_loop().run_in_executor(self._disk, self._write)
+            else:
+                self._write()
         except StoreError as error:
             return self._refusal(error)
         self.failing = None
         return None
 
+    def _write(self) -> None:
+        with self._desk.storage.begin() as tx:
+            tx.set_number("probe", tx.number("probe") + 1)
+
     async def _commit(self, handle: Work) -> None:
         """Call a function of a session, and put what it did on disk."""
+        if self._desk.is_remote:
+            # Statements wait for another machine: meanwhile this one reads and writes HTTP.
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._disk, self._whole, handle)
+            self.batches += 1
+            return
         session = self._desk.begin()
         try:
             handle(session)
@@ -194,6 +221,10 @@ class Writer:
         self._desk.done(session)
         self.batches += 1
 
+    def _whole(self, handle: Work) -> None:
+        with self._desk.batch() as session:
+            handle(session)
+
     async def _sweep(self) -> bool:
         """End the windows that have passed; return whether there may be more to do at once."""
         more = False
@@ -204,7 +235,7 @@ class Writer:
 
         try:
             works = self.failing is None or await self._probe() is None
-            if self._desk.windows and self._sweeps and works:
+            if self._desk.sweeps and self._sweeps and works:
                 await self._commit(handle)
         except DamagedStoreError as error:
             # It would be the same at every look.

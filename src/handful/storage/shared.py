@@ -30,6 +30,10 @@ from handful.storage.contract import Storage, Transaction
 from handful.storage.rows import Due, Row
 
 
+class BusyError(Exception):
+    """Another server holds what a request needs: it is put off, and nothing of it was done."""
+
+
 class Held(NamedTuple):
     """Bandits that are held, and numbers to write rows with."""
 
@@ -58,13 +62,18 @@ class SharedTransaction(Transaction):
 
     @abstractmethod
     def hold(
-        self, first: Sequence[int], others: Sequence[int], rows: int, time: int | None
+        self,
+        first: Sequence[int],
+        others: Sequence[int],
+        rows: int,
+        time: int | None,
+        decisions: Sequence[int] = (),
     ) -> Held:
-        """Hold bandits, and draw numbers for so many rows.
+        """Hold bandits, draw numbers for so many rows, and look for the answers to decisions.
 
         The `first` ones are waited for, if nothing is held yet; of the `others`, those that are
         held elsewhere are left out. `time` is the least time of the rows; None: the time by the
-        clock of the store.
+        clock of the store. Answers that were read before a hold are read again.
         """
 
     @abstractmethod
@@ -96,12 +105,27 @@ class SharedTransaction(Transaction):
         """Return number and time of the first decisions of a bandit after a number."""
 
     @abstractmethod
-    def set_due(self, bandit: int, at: int | None) -> None:
+    def tails(self, after: dict[int, int], most: int) -> dict[int, list[Row]]:
+        """Return the rows of bandits after a number each, at most so many of each."""
+
+    @abstractmethod
+    def set_answers(self, answers: dict[int, int]) -> None:
+        """Note which rows answered decisions."""
+
+    @abstractmethod
+    def set_due(self, bandit: int, at: int | None, *, unless_set: bool = False) -> None:
         """Note when the window of the oldest open decision of a bandit ends; None: never."""
 
     @abstractmethod
-    def due_bandits(self, time: int | None, most: int) -> list[int]:
-        """Return bandits whose next window ends by that time, if they are held nowhere."""
+    def hold_due(self, time: int | None, most: int) -> dict[int, int]:
+        """Hold bandits whose next window ends by that time, and return their last rows.
+
+        Those that are held elsewhere are left out.
+        """
+
+    @abstractmethod
+    def size(self) -> int:
+        """Return how many bytes the store takes."""
 
     @abstractmethod
     def revision(self) -> int:

@@ -6,7 +6,10 @@ which two processes use one store: a subclass opens it a second time.
     class TestMyStorage(SharedStorageContract):
         def new(self) -> SharedStorage: ...
 
-        def beside(self, storage: Storage) -> SharedStorage:
+        def reopened(self, storage: Storage) -> SharedStorage:
+        return self.beside(storage)
+
+    def beside(self, storage: Storage) -> SharedStorage:
             return MyStorage(storage.address)
 """
 
@@ -34,6 +37,9 @@ class SharedStorageContract(StorageContract):
 
     def new(self) -> SharedStorage:
         raise NotImplementedError
+
+    def reopened(self, storage: Storage) -> SharedStorage:
+        return self.beside(storage)
 
     def beside(self, storage: Storage) -> SharedStorage:
         """Open a store that is open already, as another process would."""
@@ -190,14 +196,39 @@ class SharedStorageContract(StorageContract):
             tx.set_due(1, 3000)
             tx.set_due(2, 4000)
         with two.begin() as tx:
-            expect_equal(tx.due_bandits(2999, 10), [], "bandits that are due too early")
-            expect_equal(tx.due_bandits(5000, 1), [1], "the first that is due")
+            expect_equal(tx.hold_due(2999, 10), {}, "bandits that are due too early")
+            expect_equal(tx.hold_due(5000, 1), {1: 7}, "the first that is due")
             with one.begin() as other:
-                expect_equal(other.due_bandits(5000, 9), [2], "one that is not held")
-            expect_equal(tx.due_bandits(None, 9), [1, 2], "those due by now")
+                expect_equal(other.hold_due(5000, 9), {2: 4}, "one that is not held")
+            expect_equal(tx.hold_due(None, 9), {1: 7, 2: 4}, "those due by now")
             tx.set_due(1, None)
+            tx.set_due(2, 1, unless_set=True)
         with one.begin() as tx:
-            expect_equal(tx.due_bandits(5000, 9), [2], "what is still due")
+            expect_equal(tx.hold_due(3999, 9), {}, "what is due, and was not set anew")
+            expect_equal(tx.hold_due(5000, 9), {2: 4}, "what is still due")
+            tx.set_due(1, 1, unless_set=True)
+            expect_equal(set(tx.hold_due(5000, 9)), {1, 2}, "what was set where nothing was")
+
+    def test_answers_are_those_after_a_hold(self) -> None:
+        one, two = self._two()
+        with one.begin() as tx:
+            tx.append([decided(5), decided(6)])
+        with one.begin() as tx:
+            expect(tx.row(5) == decided(5) and tx.answer_to(5) is None, "an answer is there")
+            with two.begin() as other:
+                other.append([rewarded(7, 5), rewarded(8, 6)])
+                other.set_answers({5: 7, 6: 8})
+            tx.hold([1], [], 1, None, [6])
+            expect_equal(tx.answer_to(5), 7, "an answer that came before the hold")
+            expect_equal(tx.answer_to(6), 8, "one that was asked for with the hold")
+
+    def test_tails(self) -> None:
+        storage = self.new()
+        with storage.begin() as tx:
+            tx.append([created(1, 1), created(2, 2), decided(3, 1), decided(4, 2), decided(5, 1)])
+            found = tx.tails({1: 1, 2: 4, 9: 0}, 10)
+            expect_equal(found, {1: [decided(3), decided(5)], 2: [], 9: []}, "rows of bandits")
+            expect_equal(tx.tails({1: 0}, 2), {1: [created(1), decided(3)]}, "the first two")
 
     def test_keys_of_callers_have_a_revision(self) -> None:
         one, two = self._two()

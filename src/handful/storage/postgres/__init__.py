@@ -9,7 +9,7 @@ guarded.py      errors of handful in place of those of PostgreSQL
 
 from __future__ import annotations
 
-from handful.storage.postgres.link import is_address, without_password
+from handful.storage.postgres.link import without_password
 from handful.storage.postgres.storage import PostgresStorage
 
-__all__ = ["PostgresStorage", "is_address", "without_password"]
+__all__ = ["PostgresStorage", "without_password"]

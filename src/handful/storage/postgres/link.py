@@ -33,7 +33,6 @@ from psycopg.conninfo import conninfo_to_dict
 
 from handful.errors import SettingError, StoreUnavailableError
 
-SCHEMES = ("postgresql://", "postgres://")
 SCHEMA = "handful"
 """The schema of a database that has the tables, unless the address names another."""
 CONNECT_SECONDS = 3
@@ -61,11 +60,6 @@ class Backend(NamedTuple):
     commits: int
 
 
-def is_address(store: object) -> bool:
-    """Return whether a store is the address of a database, and not a file."""
-    return str(store).startswith(SCHEMES)
-
-
 def without_password(address: str) -> str:
     """Return an address as it may be shown."""
     parts = urlsplit(address)
@@ -78,11 +72,13 @@ def without_password(address: str) -> str:
 class Link:
     """A connection that is made again when it has broken."""
 
-    def __init__(self, address: str, *, durable: bool = True) -> None:
+    def __init__(self, address: str, *, durable: bool = True, patient: bool = False) -> None:
+        self.patient = patient
+        """Whether statements may take as long as they need."""
         self.shown = without_password(address)
         self.schema, self._settings = _parsed(address)
         self._settings["options"] = " ".join(
-            [str(self._settings.get("options", "")), *_session(self.schema, durable)]
+            [str(self._settings.get("options", "")), *_session(self.schema, durable, patient)]
         ).strip()
         self._connection: Connection | None = None
         self._backend: Backend | None = None
@@ -116,7 +112,8 @@ class Link:
             raise
         assert pid_and_start is not None
         self._connection = made
-        self._backend = Backend(*pid_and_start, uuid.uuid4(), 0)
+        pid, started = pid_and_start
+        self._backend = Backend(pid, started, uuid.uuid4(), 0)
         return made
 
     def _connected(self) -> Connection:
@@ -180,7 +177,9 @@ class Link:
 
 def _looked_up(connection: Connection, backend: Backend) -> bool:
     # What it was sent may still be on its way to it: only when it has gone nothing can follow.
-    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid=%s AND backend_start=%s"
+    ended = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid=%s AND backend_start=%s"
+    )
     while connection.execute(ended, (backend.pid, backend.started)).fetchone():
         time.sleep(0.02)
     with connection.transaction():
@@ -219,12 +218,12 @@ def _parsed(address: str) -> tuple[str, dict[str, Any]]:
     return schema, settings
 
 
-def _session(schema: str, durable: bool) -> list[str]:
+def _session(schema: str, durable: bool, patient: bool) -> list[str]:
     """Return the settings of the session, as options of the server."""
     milliseconds = {
         "lock_timeout": LOCK_SECONDS,
-        "statement_timeout": STATEMENT_SECONDS,
-        "idle_in_transaction_session_timeout": IDLE_SECONDS,
+        "statement_timeout": 0.0 if patient else STATEMENT_SECONDS,
+        "idle_in_transaction_session_timeout": 0.0 if patient else IDLE_SECONDS,
         "client_connection_check_interval": 1.0,
         "tcp_user_timeout": UNANSWERED_SECONDS,
     }

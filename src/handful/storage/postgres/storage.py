@@ -21,11 +21,14 @@ class PostgresStorage(SharedStorage):
 
     `postgresql://USER@HOST/DATABASE?schema=NAME`; the schema is `handful` unless it is named.
     `durable=False` does not wait for the disk: for measurements, and for tests that make many
-    stores.
+    stores. `patient=True` lets statements take as long as they need: for commands that read or
+    write a whole store.
     """
 
-    def __init__(self, address: str, *, durable: bool = True, create: bool = True) -> None:
-        self._link = Link(address, durable=durable)
+    def __init__(
+        self, address: str, *, durable: bool = True, create: bool = True, patient: bool = False
+    ) -> None:
+        self._link = Link(address, durable=durable, patient=patient)
         self._identity = b""
         try:
             self._open(create)
@@ -74,33 +77,23 @@ class PostgresStorage(SharedStorage):
     def verify(self) -> list[str]:
         """Return what is wrong with the tables: rows that are not in the chain of their bandit."""
         with self.moment() as tx:
-            found = tx._all(CHAINS, (MOST_PROBLEMS,))
-            found += tx._all(HEADS, (MOST_PROBLEMS,))
-        return [f"bandit {bandit}: row {seq} does not follow on row {prev}" for bandit, seq, prev in found]
+            found = tx.broken_chains(MOST_PROBLEMS)
+        return [
+            f"bandit {bandit}: row {seq} does not follow on row {prev}"
+            for bandit, seq, prev in found
+        ]
 
     def size(self) -> int:
         """Return how many bytes the tables and their indexes take."""
         with self.moment() as tx:
-            found = tx._one(SIZE)
-        return 0 if found is None else int(found[0])
+            return tx.size()
+
+    def set_identity(self, identity: bytes) -> None:
+        """Take the identity of another store, of which this one is made a copy."""
+        with self.begin() as tx:
+            tx.set_identity(identity)
+        self._identity = identity
 
     def close(self) -> None:
         """Close the connection."""
         self._link.close()
-
-
-CHAINS = """
-SELECT bandit, seq, prev FROM (
-    SELECT bandit, seq, prev, lag(seq, 1, 0::bigint) OVER (PARTITION BY bandit ORDER BY seq) AS before
-    FROM log
-) chain WHERE prev <> before LIMIT %s
-"""
-HEADS = """
-SELECT coalesce(h.bandit, l.bandit), coalesce(l.seq, 0), coalesce(h.seq, 0) FROM heads h
-FULL JOIN (SELECT bandit, max(seq) AS seq FROM log GROUP BY bandit) l ON l.bandit = h.bandit
-WHERE h.seq IS DISTINCT FROM l.seq LIMIT %s
-"""
-SIZE = """
-SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
-WHERE relkind = 'r' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
-"""

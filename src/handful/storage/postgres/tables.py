@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+
+import psycopg
 
 from handful.storage.postgres.guarded import guarded
 from handful.storage.postgres.link import Connection, Link
 from handful.storage.rows import Answer, BanditRow, KeyRow, Point, Snapshot
 from handful.storage.schema import damaged
-from handful.storage.shared import SharedTransaction
+from handful.storage.shared import BusyError, SharedTransaction
 
-
-class BusyError(Exception):
-    """Another server holds what a request needs: it is put off, and nothing of it was done."""
+MOST_QUEUED = 500
+"""Statements that are sent together."""
 
 
 class Tables(SharedTransaction):
@@ -26,6 +27,7 @@ class Tables(SharedTransaction):
     def __init__(self, link: Link) -> None:
         self._link = link
         self._written = self._ended = self._moment = False
+        self._queued: list[tuple[str, Sequence[Any]]] = []
 
     @property
     def has_written(self) -> bool:
@@ -38,44 +40,52 @@ class Tables(SharedTransaction):
     @contextmanager
     def _guarded(self) -> Iterator[None]:
         """Run statements: errors are those of handful, and after one the connection is closed."""
-        with guarded(self._link.drop):
-            if self._moment:
-                yield
-            else:
-                with self._link.watched():
-                    yield
+        with guarded(self._link.drop), self._watched():
+            yield
 
-    def _run(self, sql: str, values: Sequence[Any] = ()) -> int:
-        with self._guarded():
-            return self._connection.execute(sql.encode(), values or None).rowcount
+    def _watched(self) -> AbstractContextManager[None]:
+        if self._moment or self._link.patient:
+            return nullcontext()
+        return self._link.watched()
 
-    def _write(self, sql: str, values: Sequence[Any] = ()) -> int:
+    def _queue(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Write something soon: before the next statement that is waited for, and with it."""
+        self._queued.append((sql, values))
+        if len(self._queued) >= MOST_QUEUED:
+            self._send()
+
+    def _write(self, sql: str, values: Sequence[Any] = ()) -> None:
         self._written = True
-        return self._run(sql, values)
+        self._queue(sql, values)
+
+    def _send(self, *statements: tuple[str, Sequence[Any]]) -> list[psycopg.Cursor[Any]]:
+        """Run what is queued, then these statements, all in one round trip."""
+        queued, self._queued = self._queued, []
+        with self._guarded():
+            if not queued and len(statements) == 1:
+                return [self._execute(*statements[0])]
+            with self._connection.pipeline():
+                for each in queued:
+                    self._execute(*each)
+                return [self._execute(*each) for each in statements]
+
+    def _execute(self, sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
+        return self._connection.execute(sql.encode(), values or None, binary=True)
 
     def _one(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        with self._guarded():
-            found = self._connection.execute(sql.encode(), values or None, binary=True)
-            return found.fetchone()
+        (found,) = self._send((sql, values))
+        row: tuple[Any, ...] | None = found.fetchone()
+        return row
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._guarded():
-            found = self._connection.execute(sql.encode(), values or None, binary=True)
-            return found.fetchall()
+        (found,) = self._send((sql, values))
+        return found.fetchall()
 
     # Windows.
 
-    def set_due(self, bandit: int, at: int | None) -> None:
-        self._write("UPDATE heads SET next_due = %s WHERE bandit = %s", (at, bandit))
-
-    def due_bandits(self, time: int | None, most: int) -> list[int]:
-        now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-        found = self._all(
-            f"SELECT bandit FROM heads WHERE next_due <= coalesce(%s::bigint, {now}) "
-            "ORDER BY next_due LIMIT %s FOR UPDATE SKIP LOCKED",
-            (time, most),
-        )
-        return [bandit for (bandit,) in found]
+    def set_due(self, bandit: int, at: int | None, *, unless_set: bool = False) -> None:
+        only = " AND next_due IS NULL" if unless_set else ""
+        self._write(f"UPDATE heads SET next_due = %s WHERE bandit = %s{only}", (at, bandit))
 
     # Callers' own keys of decisions.
 
@@ -122,6 +132,17 @@ class Tables(SharedTransaction):
         if found is None or hashlib.sha256(found[1]).digest() != found[0]:
             raise damaged(f"set {number} of allowed arms is not what was stored")
         return bytes(found[1])
+
+    def subsets(self) -> Iterator[tuple[int, bytes]]:
+        for number, body in self._all("SELECT number, body FROM subsets ORDER BY number"):
+            yield number, bytes(body)
+
+    def put_subset(self, number: int, body: bytes) -> None:
+        digest = hashlib.sha256(body).digest()
+        self._write("INSERT INTO subsets VALUES (%s, %s, %s)", (number, digest, body))
+        self._queue(
+            "SELECT setval(pg_get_serial_sequence('subsets', 'number'), max(number)) FROM subsets"
+        )
 
     # Bandits.
 
@@ -235,6 +256,12 @@ class Tables(SharedTransaction):
             (before,),
         )
 
+    def answered_requests(self) -> Iterator[tuple[str, str, Answer, int]]:
+        found = self._all("SELECT scope, key, digest, status, body, at FROM answered")
+        for scope, key, digest, status, body, at in sorted(found, key=lambda each: each[:2]):
+            answer = Answer(bytes(digest), status, bytes(body))
+            yield bytes(scope).decode(), bytes(key).decode(), answer, at
+
     # Keys of callers.
 
     def caller_keys(self) -> list[KeyRow]:
@@ -254,7 +281,8 @@ class Tables(SharedTransaction):
         self._keys_changed()
 
     def remove_caller_key(self, id: str) -> bool:
-        removed = self._write("DELETE FROM keys WHERE id = %s", (_text(id),)) > 0
+        (found,) = self._send(("DELETE FROM keys WHERE id = %s", (_text(id),)))
+        removed = found.rowcount > 0
         self._keys_changed()
         return removed
 
@@ -266,6 +294,10 @@ class Tables(SharedTransaction):
 
     def revision(self) -> int:
         return self.number("key changes")
+
+    def set_identity(self, identity: bytes) -> None:
+        """Take the identity of another store."""
+        self._write("UPDATE meta SET identity = %s", (identity,))
 
     # Numbers.
 

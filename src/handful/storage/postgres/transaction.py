@@ -12,17 +12,12 @@ from typing import Any, NamedTuple
 import psycopg
 
 from handful.errors import StoreInUseError, StoreUnavailableError
+from handful.storage.postgres import statements as sql
+from handful.storage.postgres.guarded import translated
 from handful.storage.postgres.tables import Tables
 from handful.storage.rows import ANSWERS, Due, Kind, Row, checked
 from handful.storage.schema import damaged
 from handful.storage.shared import Held
-
-PAGE = 1000
-"""Rows that are read at once. Between two pages they are folded; PostgreSQL rolls back what takes
-too long."""
-COLUMNS = "seq, at, bandit, kind, ref, mark, value, subset, note, wide, prev, checksum"
-WITH_ANSWER = f"{', '.join(f'l.{name}' for name in COLUMNS.split(', '))}, a.seq"
-ONE_MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 class Head(NamedTuple):
@@ -42,11 +37,12 @@ class PostgresTransaction(Tables):
         self._connection = self._link.connected()
         self._link.in_transaction = True
         self._moment = moment
-        self._run(ONE_MOMENT if moment else "BEGIN")
+        self._queue(sql.ONE_MOMENT if moment else "BEGIN")
         if moment:
             # Whoever reads everything may take long, and holds nobody up.
             for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
-                self._run(f"SET LOCAL {name} = 0")
+                self._queue(f"SET LOCAL {name} = 0")
+            self._send()
         self._heads: dict[int, Head] = {}
         """The last rows of bandits that are held or written to."""
         self._drawn: tuple[int, int, int] = 0, 0, 0
@@ -56,25 +52,33 @@ class PostgresTransaction(Tables):
         self._holds = False
 
     def commit(self) -> None:
-        if not self._written:
-            self._run("COMMIT" if not self._moment else "ROLLBACK")
-            self._end()
-            return
-        writer, commits = self._link.counted()
         try:
-            with self._link.watched(), self._connection.pipeline():
-                self._connection.execute(
-                    "INSERT INTO writers VALUES (%s, %s, now()) "
-                    "ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, seen = now()",
-                    (writer, commits),
-                )
-                ended = self._connection.execute("COMMIT")
-            if ended.statusmessage != "COMMIT":
-                raise damaged(f"a transaction ended with {ended.statusmessage!r}")
-        except psycopg.Error as error:
-            self._settle(error)
+            if self._written:
+                self._commit()
+            elif not self._queued:
+                self._send(("COMMIT", ()))
         finally:
             self._end()
+
+    def _commit(self) -> None:
+        counted = self._link.counted()
+        queued, self._queued = self._queued, []
+        try:
+            with self._watched(), self._connection.pipeline():
+                for each in queued:
+                    self._execute(*each)
+                self._execute(sql.COUNT, counted)
+                ended = self._execute("COMMIT", ())
+        except psycopg.Error as error:
+            if error.sqlstate is not None and not self._link.is_broken(self._connection):
+                # PostgreSQL has refused a statement, so that the commit was not reached.
+                self._link.drop()
+                raise translated(error) from error
+            self._settle(error)
+            return
+        if ended.statusmessage != "COMMIT":
+            self._link.drop()
+            raise damaged(f"a transaction ended with {ended.statusmessage!r}")
 
     def _settle(self, error: psycopg.Error) -> None:
         """Find out what became of a commit that was cut off."""
@@ -94,8 +98,9 @@ class PostgresTransaction(Tables):
     def rollback(self) -> None:
         if self._ended:
             return
+        queued, self._queued = self._queued, []
         try:
-            if not self._link.is_broken(self._connection):
+            if queued[:1] != [("BEGIN", ())] and not self._link.is_broken(self._connection):
                 with self._link.watched():
                     self._connection.execute("ROLLBACK")
         except psycopg.Error:
@@ -106,30 +111,48 @@ class PostgresTransaction(Tables):
     # Bandits that are held, and numbers.
 
     def hold(
-        self, first: Sequence[int], others: Sequence[int], rows: int, time: int | None
+        self,
+        first: Sequence[int],
+        others: Sequence[int],
+        rows: int,
+        time: int | None,
+        decisions: Sequence[int] = (),
     ) -> Held:
         first = [bandit for bandit in first if bandit not in self._heads]
         others = [bandit for bandit in others if bandit not in self._heads]
         if self._holds:
             first, others = [], [*first, *others]
-        found: list[psycopg.Cursor[tuple[Any, ...]]] = []
-        lock = "SELECT bandit, seq, at FROM heads WHERE bandit = ANY(%s) ORDER BY bandit FOR UPDATE"
-        with self._guarded(), self._connection.pipeline():
-            if first:
-                found.append(self._connection.execute(lock, (first,)))
-            if others:
-                found.append(self._connection.execute(f"{lock} SKIP LOCKED", (others,)))
-            drawn = self._connection.execute(DRAW, (rows, time))
-        for cursor in found:
+        statements: list[tuple[str, Sequence[Any]]] = [
+            (f"{sql.LOCK}{how}", (bandits,))
+            for bandits, how in ((first, ""), (others, " SKIP LOCKED"))
+            if bandits
+        ]
+        locks = len(statements)
+        if rows:
+            statements.append((sql.DRAW, (rows, time)))
+        if decisions:
+            statements.append((sql.ANSWERS_TO, (list(decisions),)))
+        found = self._send(*statements) if statements else []
+        for cursor in found[:locks]:
             self._heads |= {bandit: Head(seq, at) for bandit, seq, at in cursor}
-        self._holds = True
-        seq, at = self._noted(drawn.fetchone(), rows)
+        if first or others:
+            # Until now, others may have answered.
+            self._answers = {}
+            self._holds = True
+        if decisions:
+            self._answers |= dict.fromkeys(decisions) | dict(found[-1].fetchall())
+        seq, at = self._noted(found[locks].fetchone(), rows) if rows else (0, 0)
         return Held({bandit: head.seq for bandit, head in self._heads.items()}, seq, at)
 
+    def hold_due(self, time: int | None, most: int) -> dict[int, int]:
+        found = {bandit: Head(seq, at) for bandit, seq, at in self._all(sql.DUE, (time, most))}
+        self._heads |= found
+        self._answers = {}
+        self._holds = self._holds or bool(found)
+        return {bandit: head.seq for bandit, head in found.items()}
+
     def draw(self, rows: int, time: int | None) -> tuple[int, int]:
-        with self._guarded():
-            found = self._connection.execute(DRAW, (rows, time)).fetchone()
-        return self._noted(found, rows)
+        return self._noted(self._one(sql.DRAW, (rows, time)), rows)
 
     def _noted(self, found: tuple[Any, ...] | None, rows: int) -> tuple[int, int]:
         assert found is not None
@@ -181,17 +204,13 @@ class PostgresTransaction(Tables):
         changed = [(each, *heads[each], before[each].seq) for each in written if each in before]
         low, high, _ = self._drawn
         self._written = True
-        moved: psycopg.Cursor[tuple[Any, ...]] | None = None
-        with self._guarded(), self._connection.pipeline():
-            if not (low < added[0].seq and seq <= high):
-                self._connection.execute(ADVANCE, (seq, at))
-            self._connection.execute(INSERT, _columns(stored))
-            if new:
-                self._connection.execute(ADD_HEADS, _columns(new))
-            if changed:
-                moved = self._connection.execute(SET_HEADS, _columns(changed))
-        if moved is not None and moved.rowcount != len(changed):
-            raise damaged("rows were written to a bandit that was not held")
+        if not (low < added[0].seq and seq <= high):
+            self._queue(sql.ADVANCE, (seq, at))
+        self._queue(sql.INSERT, _columns(stored))
+        if new:
+            self._queue(sql.ADD_HEADS, _columns(new))
+        if changed:
+            self._queue(sql.SET_HEADS, _columns(changed))
         self._heads |= heads
 
     def _heads_of(self, bandits: set[int]) -> dict[int, Head]:
@@ -212,7 +231,7 @@ class PostgresTransaction(Tables):
 
     def rows_at(self, numbers: Iterable[int]) -> dict[int, Row]:
         found = self._all(
-            f"SELECT {WITH_ANSWER} FROM log l LEFT JOIN answers a ON a.decision = l.seq "
+            f"SELECT {sql.WITH_ANSWER} FROM log l LEFT JOIN answers a ON a.decision = l.seq "
             "WHERE l.seq = ANY(%s)",
             (list(numbers),),
         )
@@ -220,18 +239,21 @@ class PostgresTransaction(Tables):
         return {each[0]: _loaded(each) for each in found}
 
     def rows(self, after: int = 0, upto: int | None = None) -> Iterator[Row]:
-        sql = f"SELECT {COLUMNS} FROM log WHERE seq > %s AND seq <= %s ORDER BY seq LIMIT {PAGE}"
-        for found in self._pages(sql, after, self.last()[0] if upto is None else upto):
+        page = (
+            f"SELECT {sql.WITH_ANSWER} FROM log l LEFT JOIN answers a ON a.decision = l.seq "
+            f"WHERE l.seq > %s AND l.seq <= %s ORDER BY l.seq LIMIT {sql.PAGE}"
+        )
+        for found in self._pages(page, after, self.last()[0] if upto is None else upto):
             yield _loaded(found)
 
     def rows_of(self, bandit: int, after: int = 0, upto: int | None = None) -> Iterator[Row]:
         end = self.versions([bandit]).get(bandit, 0) if upto is None else upto
-        sql = (
-            f"SELECT {COLUMNS} FROM log WHERE bandit = %s AND seq > %s AND seq <= %s "
-            f"ORDER BY seq LIMIT {PAGE}"
+        page = (
+            f"SELECT {sql.COLUMNS} FROM log WHERE bandit = %s AND seq > %s AND seq <= %s "
+            f"ORDER BY seq LIMIT {sql.PAGE}"
         )
         last = after
-        for found in self._pages(sql, after, end, bandit):
+        for found in self._pages(page, after, end, bandit):
             if found[10] != last:
                 raise damaged(f"a row of bandit {bandit} between {last} and {found[0]} is missing")
             last = found[0]
@@ -239,14 +261,28 @@ class PostgresTransaction(Tables):
         if upto is None and last < end:
             raise damaged(f"a row of bandit {bandit} between {last} and {end} is missing")
 
-    def _pages(self, sql: str, after: int, upto: int, *of: int) -> Iterator[tuple[Any, ...]]:
+    def tails(self, after: dict[int, int], most: int) -> dict[int, list[Row]]:
+        found: dict[int, list[Row]] = {bandit: [] for bandit in after}
+        last = dict(after)
+        for each in self._all(sql.TAILS, (list(after), list(after.values()), most)):
+            bandit = each[2]
+            if each[10] != last[bandit]:
+                raise damaged(f"a row of bandit {bandit} before {each[0]} is missing")
+            last[bandit] = each[0]
+            found[bandit].append(_loaded(each))
+        return found
+
+    def _pages(self, statement: str, after: int, upto: int, *of: int) -> Iterator[tuple[Any, ...]]:
         seq = after
         while seq < upto:
-            page = self._all(sql, (*of, seq, upto))
+            page = self._all(statement, (*of, seq, upto))
+            if page and len(page[0]) > 12 and self._moment:
+                # Nothing changes at a moment, so that the answers need not be asked for again.
+                self._answers = {found[0]: found[12] for found in page}
             for found in page:
                 seq = found[0]
                 yield found
-            if len(page) < PAGE:
+            if len(page) < sql.PAGE:
                 return
 
     def answer_to(self, decision: int) -> int | None:
@@ -276,10 +312,10 @@ class PostgresTransaction(Tables):
         return [due for _, due in self._due("AND l.bandit = %s", (after, upto, bandit))]
 
     def _due(self, where: str, values: tuple[int, ...]) -> Iterator[tuple[int, Due]]:
-        answer = ", ".join(f"r.{name}" for name in COLUMNS.split(", "))
+        answer = ", ".join(f"r.{name}" for name in sql.COLUMNS.split(", "))
         found = self._all(
-            f"SELECT {WITH_ANSWER}, {answer} FROM log l LEFT JOIN answers a ON a.decision = l.seq "
-            "LEFT JOIN log r ON r.seq = a.seq "
+            f"SELECT {sql.WITH_ANSWER}, {answer} FROM log l "
+            "LEFT JOIN answers a ON a.decision = l.seq LEFT JOIN log r ON r.seq = a.seq "
             f"WHERE l.seq > %s AND l.seq <= %s {where} AND l.kind = {int(Kind.DECIDED)} "
             "ORDER BY l.seq",
             values,
@@ -297,10 +333,18 @@ class PostgresTransaction(Tables):
 
     def decided(self, bandit: int, after: int, most: int) -> list[tuple[int, int]]:
         return self._all(
-            f"SELECT seq, at FROM log WHERE bandit = %s AND seq > %s AND kind = {int(Kind.DECIDED)} "
-            "ORDER BY seq LIMIT %s",
+            "SELECT seq, at FROM log WHERE bandit = %s AND seq > %s "
+            f"AND kind = {int(Kind.DECIDED)} ORDER BY seq LIMIT %s",
             (bandit, after, most),
         )
+
+    def broken_chains(self, most: int) -> list[tuple[int, int, int]]:
+        """Return rows that do not follow on the one before them, each with its bandit."""
+        return [*self._all(sql.CHAINS, (most,)), *self._all(sql.HEADS, (most,))]
+
+    def size(self) -> int:
+        found = self._one(sql.SIZE)
+        return 0 if found is None else int(found[0])
 
     def written_by(self, at: int, after: int, most: int) -> int:
         found = self._one(
@@ -309,25 +353,6 @@ class PostgresTransaction(Tables):
             (after, most, at),
         )
         return after if found is None or found[0] is None else int(found[0])
-
-
-DRAW = "SELECT seq, at FROM draw(%s::bigint, %s::bigint)"
-ADVANCE = (
-    "SELECT setval('drawn', greatest(%s, d.last_value)), setval('drawn_at', "
-    "greatest(%s, a.last_value)) FROM drawn d, drawn_at a"
-)
-INSERT = (
-    "INSERT INTO log (seq, at, bandit, kind, ref, mark, value, subset, note, wide, prev, checksum) "
-    "SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::smallint[], %s::bigint[], "
-    "%s::bigint[], %s::double precision[], %s::bigint[], %s::bytea[], %s::text[], %s::bigint[], "
-    "%s::bigint[])"
-)
-ADD_HEADS = "INSERT INTO heads SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[])"
-SET_HEADS = (
-    "UPDATE heads SET seq = n.seq, at = n.at FROM "
-    "unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS n (bandit, seq, at, was) "
-    "WHERE heads.bandit = n.bandit AND heads.seq = n.was"
-)
 
 
 def _stored(row: Row, prev: int) -> tuple[Any, ...]:
