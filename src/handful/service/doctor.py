@@ -73,10 +73,11 @@ def replay(tx: Transaction) -> dict[int, Bandit]:
 def examine(storage: Storage, progress: Progress | None = None) -> Report:
     """Look at everything in a store; nothing is changed."""
     problems = list(storage.verify())
+    size = storage.size()
     tx = storage.moment()
     try:
         made = Replay(tx)
-        seen = 0
+        seen = rows = 0
         try:
             last, at = tx.last()[0], 0
             for row in tx.rows():
@@ -86,6 +87,7 @@ def examine(storage: Storage, progress: Progress | None = None) -> Report:
                 made.fold(row)
                 _check_row(tx, row, problems)
                 seen = row.seq
+                rows += row.kind != Kind.SKIPPED
                 if progress is not None and seen % EVERY == 0:
                     progress(seen, last)
                 if len(problems) >= MOST_PROBLEMS:
@@ -95,9 +97,7 @@ def examine(storage: Storage, progress: Progress | None = None) -> Report:
                 _compare(tx, made, problems)
         except HandfulError as error:
             problems.append(f"after row {seen}: {error}")
-        return Report(
-            seen, len(made.bandits), made.decisions, made.rewards, storage.size(), problems
-        )
+        return Report(rows, len(made.bandits), made.decisions, made.rewards, size, problems)
     finally:
         tx.rollback()
 

@@ -275,7 +275,7 @@ class _Watchman:
 
 def unreachable(shown: str, error: psycopg.Error) -> StoreUnavailableError:
     """Return the error of a store that cannot be connected to."""
-    why = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+    why = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return StoreUnavailableError(
         f"the store {shown!r} cannot be reached: {why}. Nothing of this request was stored; it may "
         "be sent again"
