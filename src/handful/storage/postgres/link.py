@@ -213,7 +213,7 @@ def _parsed(address: str) -> tuple[str, dict[str, Any]]:
     settings.setdefault("tcp_user_timeout", int(1000 * UNANSWERED_SECONDS))
     settings.setdefault("keepalives_idle", 1)
     settings.setdefault("keepalives_interval", 1)
-    settings.setdefault("keepalives_count", int(UNANSWERED_SECONDS))
+    settings.setdefault("keepalives_count", max(1, int(UNANSWERED_SECONDS)))
     settings.setdefault("application_name", "handful")
     return schema, settings
 

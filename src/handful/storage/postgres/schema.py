@@ -11,7 +11,7 @@ are bytes of UTF-8, since text of PostgreSQL cannot contain U+0000.
 
 Numbers and times are drawn by `draw`: two sequences, which no transaction locks or rolls back, and
 a lock of the session for the moment in which both are read and set. So higher numbers never have
-earlier times. A crash may take sequences back, but not behind a row that was committed: the commit
+earlier times. `hold` locks the rows of bandits, and then draws. A crash may take sequences back, but not behind a row that was committed: the commit
 has written what was logged before it.
 """
 
@@ -95,6 +95,21 @@ BEGIN
     at := greatest(at, earliest);
     PERFORM setval('drawn', seq + rows), setval('drawn_at', at);
     PERFORM pg_advisory_unlock(hashtextextended(current_schema(), 1));
+END
+$$ LANGUAGE plpgsql;
+CREATE FUNCTION hold(
+    first bigint[], others bigint[], rows bigint, earliest bigint, decisions bigint[]
+) RETURNS TABLE (kind smallint, id bigint, seq bigint, at bigint) AS $$
+BEGIN
+    RETURN QUERY SELECT 1::smallint, h.bandit, h.seq, h.at FROM heads h
+        WHERE h.bandit = ANY(first) ORDER BY h.bandit FOR UPDATE;
+    RETURN QUERY SELECT 1::smallint, h.bandit, h.seq, h.at FROM heads h
+        WHERE h.bandit = ANY(others) ORDER BY h.bandit FOR UPDATE SKIP LOCKED;
+    IF rows > 0 THEN
+        RETURN QUERY SELECT 2::smallint, 0::bigint, d.seq, d.at FROM draw(rows, earliest) d;
+    END IF;
+    RETURN QUERY SELECT 3::smallint, a.decision, a.seq, 0::bigint FROM answers a
+        WHERE a.decision = ANY(decisions);
 END
 $$ LANGUAGE plpgsql;
 """

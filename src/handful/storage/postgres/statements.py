@@ -32,8 +32,12 @@ COUNT = (
     "INSERT INTO writers VALUES (%s, %s, now()) ON CONFLICT (id) DO UPDATE "
     "SET commits = excluded.commits, seen = now()"
 )
-LOCK = "SELECT bandit, seq, at FROM heads WHERE bandit = ANY(%s) ORDER BY bandit FOR UPDATE"
-ANSWERS_TO = "SELECT decision, seq FROM answers WHERE decision = ANY(%s)"
+HEAD, ANSWER = 1, 3
+"""What a row that `hold` returns is; 2: numbers that were drawn."""
+HOLD = (
+    "SELECT kind, id, seq, at FROM "
+    "hold(%s::bigint[], %s::bigint[], %s::bigint, %s::bigint, %s::bigint[])"
+)
 DUE = (
     "SELECT bandit, seq, at FROM heads WHERE next_due <= greatest("
     "(SELECT last_value FROM drawn_at), "

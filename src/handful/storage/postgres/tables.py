@@ -49,37 +49,39 @@ class Tables(SharedTransaction):
         return self._link.watched()
 
     def _queue(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Write something soon: before the next statement that is waited for, and with it."""
+        """Write something soon: before the next statement that is waited for, with others."""
         self._queued.append((sql, values))
         if len(self._queued) >= MOST_QUEUED:
-            self._send()
+            self._send("SELECT 1")
 
     def _write(self, sql: str, values: Sequence[Any] = ()) -> None:
         self._written = True
         self._queue(sql, values)
 
-    def _send(self, *statements: tuple[str, Sequence[Any]]) -> list[psycopg.Cursor[Any]]:
-        """Run what is queued, then these statements, all in one round trip."""
+    def _send(self, sql: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
+        """Run what is queued, in one round trip, and then a statement.
+
+        The statement is not part of that pipeline. psycopg ends a pipeline by a message for which
+        PostgreSQL stops the clock of `idle_in_transaction_session_timeout`: if this process then
+        hung, it would hold its bandits for ever.
+        """
         queued, self._queued = self._queued, []
         with self._guarded():
-            if not queued and len(statements) == 1:
-                return [self._execute(*statements[0])]
-            with self._connection.pipeline():
-                for each in queued:
-                    self._execute(*each)
-                return [self._execute(*each) for each in statements]
+            if queued:
+                with self._connection.pipeline():
+                    for each in queued:
+                        self._execute(*each)
+            return self._execute(sql, values)
 
     def _execute(self, sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
         return self._connection.execute(sql.encode(), values or None, binary=True)
 
     def _one(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        (found,) = self._send((sql, values))
-        row: tuple[Any, ...] | None = found.fetchone()
-        return row
+        found: tuple[Any, ...] | None = self._send(sql, values).fetchone()
+        return found
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        (found,) = self._send((sql, values))
-        return found.fetchall()
+        return self._send(sql, values).fetchall()
 
     # Windows.
 
@@ -281,8 +283,7 @@ class Tables(SharedTransaction):
         self._keys_changed()
 
     def remove_caller_key(self, id: str) -> bool:
-        (found,) = self._send(("DELETE FROM keys WHERE id = %s", (_text(id),)))
-        removed = found.rowcount > 0
+        removed = self._send("DELETE FROM keys WHERE id = %s", (_text(id),)).rowcount > 0
         self._keys_changed()
         return removed
 

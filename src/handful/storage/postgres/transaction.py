@@ -1,7 +1,7 @@
 """A transaction of a store in PostgreSQL: holding bandits, drawing numbers, and the log.
 
-The tables beside the log are in `tables.py`. Statements that need not wait for each other's results
-go in one round trip, by psycopg's pipeline.
+The tables beside the log are in `tables.py`. What is written is queued, and goes to PostgreSQL with
+the next statement that is read from, or with the commit.
 """
 
 from __future__ import annotations
@@ -37,12 +37,15 @@ class PostgresTransaction(Tables):
         self._connection = self._link.connected()
         self._link.in_transaction = True
         self._moment = moment
-        self._queue(sql.ONE_MOMENT if moment else "BEGIN")
+        try:
+            self._begin(sql.ONE_MOMENT if moment else "BEGIN")
+        except BaseException:
+            self._end()
+            raise
         if moment:
             # Whoever reads everything may take long, and holds nobody up.
             for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
                 self._queue(f"SET LOCAL {name} = 0")
-            self._send()
         self._heads: dict[int, Head] = {}
         """The last rows of bandits that are held or written to."""
         self._drawn: tuple[int, int, int] = 0, 0, 0
@@ -51,12 +54,20 @@ class PostgresTransaction(Tables):
         """Answers to decisions whose rows were read."""
         self._holds = False
 
+    def _begin(self, statement: str) -> None:
+        try:
+            self._send(statement)
+        except StoreUnavailableError:
+            # PostgreSQL may have been started again since the last transaction.
+            self._connection = self._link.connected()
+            self._send(statement)
+
     def commit(self) -> None:
         try:
             if self._written:
                 self._commit()
-            elif not self._queued:
-                self._send(("COMMIT", ()))
+            else:
+                self._send("COMMIT")
         finally:
             self._end()
 
@@ -98,9 +109,9 @@ class PostgresTransaction(Tables):
     def rollback(self) -> None:
         if self._ended:
             return
-        queued, self._queued = self._queued, []
+        self._queued = []
         try:
-            if queued[:1] != [("BEGIN", ())] and not self._link.is_broken(self._connection):
+            if not self._link.is_broken(self._connection):
                 with self._link.watched():
                     self._connection.execute("ROLLBACK")
         except psycopg.Error:
@@ -122,27 +133,26 @@ class PostgresTransaction(Tables):
         others = [bandit for bandit in others if bandit not in self._heads]
         if self._holds:
             first, others = [], [*first, *others]
-        statements: list[tuple[str, Sequence[Any]]] = [
-            (f"{sql.LOCK}{how}", (bandits,))
-            for bandits, how in ((first, ""), (others, " SKIP LOCKED"))
-            if bandits
-        ]
-        locks = len(statements)
-        if rows:
-            statements.append((sql.DRAW, (rows, time)))
-        if decisions:
-            statements.append((sql.ANSWERS_TO, (list(decisions),)))
-        found = self._send(*statements) if statements else []
-        for cursor in found[:locks]:
-            self._heads |= {bandit: Head(seq, at) for bandit, seq, at in cursor}
+        if not (first or others or rows or decisions):
+            return Held(self._held_versions(), 0, 0)
+        found = self._all(sql.HOLD, (first, others, rows, time, list(decisions)))
         if first or others:
             # Until now, others may have answered.
             self._answers = {}
             self._holds = True
-        if decisions:
-            self._answers |= dict.fromkeys(decisions) | dict(found[-1].fetchall())
-        seq, at = self._noted(found[locks].fetchone(), rows) if rows else (0, 0)
-        return Held({bandit: head.seq for bandit, head in self._heads.items()}, seq, at)
+        self._answers |= dict.fromkeys(decisions)
+        drawn = 0, 0
+        for kind, id, seq, at in found:
+            if kind == sql.HEAD:
+                self._heads[id] = Head(seq, at)
+            elif kind == sql.ANSWER:
+                self._answers[id] = seq
+            else:
+                drawn = self._noted((seq, at), rows)
+        return Held(self._held_versions(), *drawn)
+
+    def _held_versions(self) -> dict[int, int]:
+        return {bandit: head.seq for bandit, head in self._heads.items()}
 
     def hold_due(self, time: int | None, most: int) -> dict[int, int]:
         found = {bandit: Head(seq, at) for bandit, seq, at in self._all(sql.DUE, (time, most))}
