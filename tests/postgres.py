@@ -13,6 +13,7 @@ import os
 import shutil
 import socket
 import stat
+import subprocess
 import tempfile
 import warnings
 from pathlib import Path
@@ -45,7 +46,10 @@ def free_port(host: str = "127.0.0.1") -> int:
 class Postgres:
     """A server of its own, which can be stopped in any way and started again."""
 
-    def __init__(self, hosts: str = "127.0.0.1", settings: str = "") -> None:
+    def __init__(
+        self, hosts: str = "127.0.0.1", settings: str = "", namespace: str | None = None
+    ) -> None:
+        self._namespace = namespace
         self.folder = Path(tempfile.mkdtemp(prefix="handful-pg-", dir="/tmp"))
         self.folder.chmod(0o755)
         self.data = self.folder / "data"
@@ -71,12 +75,15 @@ class Postgres:
         atexit.register(self.close)
 
     def _control(self, *words: str) -> None:
-        pgexec(
-            "pg_ctl",
-            ("-w", "-D", str(self.data), "-l", str(self.data / "log.txt"), *words),
-            bin_path=self._server.bin_path,
-            user=self._server.system_user,
-        )
+        given = ("-w", "-D", str(self.data), "-l", str(self.data / "log.txt"), *words)
+        user = self._server.system_user
+        if self._namespace is None:
+            pgexec("pg_ctl", given, bin_path=self._server.bin_path, user=user)
+            return
+        inside = ("ip", "netns", "exec", self._namespace)
+        as_user = ("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups")
+        program = (*inside, *as_user, str(self._server.bin_path / "pg_ctl"), *given)
+        subprocess.run(program, check=True, stdout=subprocess.DEVNULL)
 
     def start(self) -> None:
         """Start; return when connections are taken."""

@@ -113,7 +113,7 @@ def postgres() -> Any:
 
 
 def test_killed_at_random_moments(postgres: Postgres) -> None:
-    run_cycles(postgres, 6)
+    run_cycles(postgres, 3)
 
 
 @pytest.mark.long

@@ -73,6 +73,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("STATEMENT_SECONDS", "UNANSWERED_SECONDS", "LOCK_SECONDS", "SLACK_SECONDS"):
         monkeypatch.setattr(link, name, 0.5)
     monkeypatch.setattr(link, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr(link, "RETRY_SECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("quick")
@@ -128,6 +129,23 @@ def test_a_store_that_does_not_answer_is_given_up(proxy: Proxy) -> None:
             tx.last()
         tx.rollback()
         proxy.release()
+        with storage.begin() as tx:
+            assert tx.last() == (0, 0)
+
+
+def test_attempts_to_connect_are_not_made_without_end(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that requests are refused at once while a store cannot be reached."""
+    with PostgresStorage(through(proxy, shared().new_store())) as storage:
+        proxy.refuse()
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+                storage.begin()
+        proxy.release()
+        with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+            storage.begin()
+        monkeypatch.setattr(link, "RETRY_SECONDS", 0.0)
         with storage.begin() as tx:
             assert tx.last() == (0, 0)
 

@@ -36,6 +36,8 @@ from handful.errors import SettingError, StoreUnavailableError
 SCHEMA = "handful"
 """The schema of a database that has the tables, unless the address names another."""
 CONNECT_SECONDS = 3
+RETRY_SECONDS = 1.0
+"""How long after a failed attempt to connect requests are refused without another one."""
 LOCK_SECONDS = 2.0
 """How long a server waits for a bandit that another one holds."""
 STATEMENT_SECONDS = 5.0
@@ -84,12 +86,21 @@ class Link:
         self._backend: Backend | None = None
         self._watchman = _Watchman()
         self.in_transaction = False
+        self._failed: tuple[float, psycopg.Error] | None = None
+        """When a connection was last tried for in vain, and why."""
 
     def connected(self) -> Connection:
-        """Return the connection; raise `StoreUnavailableError` if there is none to be had."""
+        """Return the connection; raise `StoreUnavailableError` if there is none to be had.
+
+        After an attempt that failed, nobody waits for another one at once.
+        """
+        if self._failed is not None and time.monotonic() < self._failed[0] + RETRY_SECONDS:
+            raise unreachable(self.shown, self._failed[1]) from self._failed[1]
+        self._failed = None
         try:
             return self.connection()
         except psycopg.Error as error:
+            self._failed = time.monotonic(), error
             raise unreachable(self.shown, error) from error
 
     def is_broken(self, connection: Connection) -> bool:
