@@ -15,7 +15,7 @@ FAST := not long and not compiles and not browser and not slow
 SOURCES := src tests benchmarks examples stubs
 
 .PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures page-pictures \
-	bench bench-online bench-serve dist browser hooks clean
+	bench bench-online bench-serve bench-shared bench-concurrency dist browser nginx hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -72,6 +72,15 @@ browser: ## install Chromium by the system's package manager, if there is none
 	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	    $$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
+# An example has two servers behind nginx; Debian and Ubuntu have it as a package.
+nginx: ## install nginx by the system's package manager, if there is none
+	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { \
+	  echo "installing nginx ..."; \
+	  command -v apt-get >/dev/null || { echo "please install nginx"; exit 1; }; \
+	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    $$sudo apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; }
+
 test: ## lint and all tests: what CI runs; WORKERS=4 for more cores
 	@$(MAKE) --no-print-directory -j2 browser $(VENV)/.dev
 	@$(MAKE) --no-print-directory lint
@@ -80,7 +89,7 @@ test: ## lint and all tests: what CI runs; WORKERS=4 for more cores
 test-fast: $(VENV)/.dev ## no browser, no compiling of kernels: under a minute on two idle cores
 	$(PYTEST) -m '$(FAST)'
 
-test-long: $(VENV)/.dev ## the full-size statistical checks (minutes)
+test-long: $(VENV)/.dev nginx ## the full-size statistical checks (minutes)
 	$(PYTEST) -m long
 
 # A selection, since kernels are compiled anew: arrays, kernels, frames, files, figures, templates and
@@ -112,6 +121,12 @@ bench-online: $(VENV)/.sim ## the time of a decision and its reward beside river
 
 bench-serve: $(VENV)/.dev ## the service under load beside a bare app and without fsync (minutes)
 	@$(BIN)/python -m benchmarks.serve
+
+bench-shared: $(VENV)/.dev ## one and two servers on PostgreSQL beside SQLite (minutes)
+	@$(BIN)/python -m benchmarks.shared_store
+
+bench-concurrency: $(VENV)/.dev ## the regret of a bandit that several servers decide for (minutes)
+	@$(BIN)/python -m benchmarks.concurrency
 
 dist: $(VENV)/.dev ## the sdist and the wheel: dist/
 	$(BIN)/python -m build --no-isolation
