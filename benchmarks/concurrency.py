@@ -45,9 +45,7 @@ def served(servers: int, horizon: int, runs: int, address: str) -> tuple[float, 
     dice = random.Random(1)
     with desks[0].batch() as session:
         for seed, name in enumerate(names):
-            session.create(
-                NewBandit(name=name, policy=POLICY, memory=MEMORY, arms=arms, seed=seed)
-            )
+            session.create(NewBandit(name=name, policy=POLICY, memory=MEMORY, arms=arms, seed=seed))
     regret = [0.0] * runs
     everything = [(About(tuple(names), rows=runs), False, PATIENCE)]
     for _ in range(horizon // servers):
@@ -90,7 +88,9 @@ def main() -> None:
         for servers in options.servers:
             mean, half = simulated(servers, options.horizon, options.runs)
             real, about = served(servers, options.horizon, options.bandits, postgres.new_store())
-            print(f"{servers:>8}{mean:>14.1f} ± {half:<5.1f}{real:>12.1f} ± {about:<5.1f}", flush=True)
+            print(
+                f"{servers:>8}{mean:>14.1f} ± {half:<5.1f}{real:>12.1f} ± {about:<5.1f}", flush=True
+            )
     finally:
         postgres.close()
 

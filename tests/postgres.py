@@ -93,6 +93,14 @@ class Postgres:
         """Stop; `immediate` is a crash."""
         self._control("-m", mode, "stop")
 
+    def program(self, name: str, *words: str, database: str = "postgres", given: str = "") -> str:
+        """Run a program of PostgreSQL on a database, and return what it prints."""
+        where = ("-h", str(self.data), "-p", str(self.port), "-U", "postgres", "-d", database)
+        path = self._server.bin_path / name
+        ran = subprocess.run([path, *where, *words], input=given, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
     @property
     def is_running(self) -> bool:
         return (self.data / "postmaster.pid").exists()

@@ -257,9 +257,17 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/service/test_hostile.py::test_long",
         "tests/service/test_machine.py::test_long",
         "tests/service/test_openapi.py::test_long",
+        "tests/service/test_shared.py::test_long",
     ),
     # Takes seconds in plain Python.
     SLOW: (
+        "tests/cli/test_stores.py::test_every_command",  # starts PostgreSQL
+        "tests/service/test_copying.py",
+        "tests/service/test_severed.py",
+        "tests/service/test_shared.py",
+        "tests/service/test_shared_kill.py",
+        "tests/storage/test_golden.py::test_a_store_in_postgresql",
+        "tests/storage/test_postgres.py",
         "tests/service/test_kill.py",  # kills servers
         "tests/service/test_torn.py",
         "tests/service/test_unavailable.py",
