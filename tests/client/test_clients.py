@@ -443,3 +443,10 @@ def test_a_client_closes_what_it_opened_and_nothing_else(stub: Stub) -> None:
         assert ours.is_closed
 
     asyncio.run(asynchronous())
+
+
+def test_an_option_that_there_is_not_is_refused_before_anything_is_sent(client: Any) -> None:
+    with pytest.raises(TypeError, match="has no option 'memroy'"):
+        client.create_bandit("shop", arms=ARMS, memroy=2)
+    with pytest.raises(TypeError, match="has no option 'alowed'"):
+        client.decide("front", alowed=ARMS)

@@ -44,7 +44,6 @@ PATIENCE = 120.0
 SMALL = {
     "handful.service.bandits.MOST_ROWS": 40,
     "handful.service.bandits.MOST_LIVE": 3,
-    "handful.service.bandits.AT_ONCE": 2,
     "handful.service.desk.MOST_DUE": 30,
     "handful.service.writer.SWEEP_EVERY": 0.01,
 }

@@ -10,11 +10,13 @@ import pytest
 
 from handful.errors import SettingError
 from handful.service.api import OPERATIONS, Operation
-from handful.service.auth import ANYBODY, Keys, digest_of, is_loopback, new_key
+from handful.service.auth import ANYBODY, Keys, digest_of, is_loopback, new_key, remove_key
+from handful.service.desk import Desk
 from handful.service.limits import Limits
 from handful.service.problems import Problem
 from handful.service.serving import Address, serve
 from tests.service.requests import Caller, in_loop, served
+from tests.service.world import World
 
 BODIES: dict[str, Any] = {
     "create_bandit": {"name": "new", "memory": 2, "arms": ["a", "b"]},
@@ -138,6 +140,27 @@ async def test_rotation_without_a_pause() -> None:
         assert [each["id"] for each in keys] == [new["id"]]
         assert all("key" not in each for each in keys)
         assert (await call("DELETE", f"/v1/keys/{old['id']}")).status_code == 404
+
+
+@in_loop
+async def test_a_store_that_had_a_key_is_never_open_again() -> None:
+    """Without its last key, a service on a loopback address took requests from everybody."""
+    world = World()
+    async with served(world=world) as call:
+        await call.front()
+        made = await call.make_key("admin")
+        call.key = made["key"]
+        assert (await call("DELETE", f"/v1/keys/{made['id']}")).status_code == 409
+        assert (await call("GET", "/v1/bandits/front")).status_code == 200
+        second = await call.make_key("admin")
+        assert (await call("DELETE", f"/v1/keys/{second['id']}")).status_code == 204
+        # As `handful keys remove` does, while nobody serves the store.
+        world.do(lambda session: remove_key(session.tx, made["id"]))
+        assert (await call("GET", "/v1/bandits/front")).status_code == 200  # not read again yet
+    world.desk = Desk(world.storage(), world.clock)
+    async with served(world=world) as call:
+        assert (await call("GET", "/v1/bandits/front")).status_code == 401
+        assert call.service.keys.is_empty
 
 
 @in_loop

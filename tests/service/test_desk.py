@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,73 @@ def test_many_new_bandits_leave_no_bandit_behind(
     for number in range(6):
         world.create(f"b{number}")
     assert world.shown().decisions == 5
+
+
+def test_the_more_bandits_change_the_later_they_are_saved(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a thousand were in use, most of the work of the service was to save them."""
+    monkeypatch.setattr(bandits, "MOST_ROWS", 20)
+    monkeypatch.setattr(bandits, "MANY", 2)
+    names = [f"b{number}" for number in range(8)]
+    for name in names:
+        world.create(name)
+    world.save()
+
+    def saved() -> list[int]:
+        return world.do(
+            lambda session: [
+                snapshot.seq
+                for number in range(1, 9)
+                if (snapshot := session.tx.snapshot(number)) is not None
+            ]
+        )
+
+    first = saved()
+    for step in range(80):
+        world.decide(names[step % 8])
+    assert saved() == first
+    for step in range(8):
+        world.decide(names[step % 8])
+        now = saved()
+        # One in a transaction: no request waits for many.
+        assert sum(a != b for a, b in zip(first, now, strict=True)) == step + 1
+    before = world.bytes()
+    world.crash()
+    assert world.bytes() == before
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_page_of_arms_asks_the_store_for_a_page(
+    world: World, monkeypatch: pytest.MonkeyPatch, is_open: bool
+) -> None:
+    """Every page took a look at all arms."""
+    labels = [f"arm {number}" for number in range(500)]
+    world.create(arms=labels, open=is_open)
+    gone = [*labels[3:9], labels[499]]
+    world.do(lambda session: session.remove_arms("front", gone))
+    world.do(lambda session: session.add_arms("front", ["new"]))
+    left = [label for label in labels if label not in gone] + ["new"]
+    asked = []
+    looked = type(world.do(lambda session: session.tx))
+    before = looked.labels_from
+
+    def labels_from(self: Any, bandit: int, first: int, limit: int | None = None) -> list[str]:
+        found: list[str] = before(self, bandit, first, limit)
+        asked.append(len(found))
+        return found
+
+    monkeypatch.setattr(looked, "labels_from", labels_from)
+    found: list[str] = []
+    after: int | None = 0
+    while after is not None:
+        with world.desk.batch() as session:
+            page = session.arms("front", after, 4)
+        assert len(page.arms) == 4 or page.next is None
+        found, after = found + page.arms, page.next
+        assert 0 < sum(asked) <= 15
+        asked.clear()
+    assert found == left
 
 
 def test_rewards_count_once_where_the_default_is_switched_off(world: World) -> None:

@@ -33,8 +33,8 @@ def served(line: str, folder: Path) -> Iterator[str]:
             yield said.split("http://")[1].strip()
         finally:
             server.terminate()
-            server.communicate()
-    assert server.returncode == 0
+            _, said = server.communicate()
+    assert server.returncode == 0, said
 
 
 def curl(line: str, address: str, last_id: str) -> Any:
@@ -64,6 +64,8 @@ def test_its_commands_run_one_after_the_other(page: str, tmp_path: Path) -> None
     lines = [line for block in blocks(text, "console") for line in block.commands]
     first = next(i for i, line in enumerate(lines) if line.startswith("handful serve"))
     requests = [line for line in lines[first + 1 :] if line.startswith("curl")]
+    with_key = [line for line in requests if "Bearer KEY" in line]
+    requests = [line for line in requests if line not in with_key]
     assert len(requests) >= 3
     last_id = ""
     with served(lines[first], tmp_path) as address:
@@ -74,9 +76,15 @@ def test_its_commands_run_one_after_the_other(page: str, tmp_path: Path) -> None
     assert (answer["decisions"], answer["rewards"]) == (1, 1)
     store = re.search(r"--store (\S+)", lines[first])
     assert store
+    key = ""
     for line in lines[first + 1 :]:
         if line.startswith("handful") and store[1] in line:
-            assert run_command(line, tmp_path)
+            said = run_command(line, tmp_path)
+            assert said
+            key = said.strip() if line.startswith("handful keys add") else key
+    with served(lines[first], tmp_path) as address:
+        for line in with_key:
+            assert curl(line.replace("KEY", key), address, last_id)
 
 
 def test_the_guide_gives_only_commands_that_are_checked() -> None:

@@ -25,9 +25,9 @@ from tests.service.wire import Line
 PROGRAM = """
 import sys
 from pathlib import Path
-from handful.service import serving
+from handful.service import http, serving
 from handful.service.limits import Limits
-serving.HEADER_SECONDS = 0.5
+http.HEADER_SECONDS = 0.5
 limits = Limits(body_seconds=0.5)
 address = serving.Address("127.0.0.1", 0)
 sys.exit(serving.serve(Path(sys.argv[1]), address, limits, True, "debug", durable=False))

@@ -2,8 +2,8 @@
 
 In the quick test a proxy stops forwarding: what is sent is taken, and nothing comes back. The long
 test has a real network: PostgreSQL is in a network namespace with a cable for each server, and the
-cable of one server is pulled. Meanwhile the other server goes on with the same bandits. When the network
-is back, so is the server, and what it did not know is looked up.
+cable of one server is pulled. Meanwhile the other server goes on with the same bandits. When the
+network is back, so is the server, and what it did not know is looked up.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ QUICK = {
 
 
 class Caller:
-    """Sends decisions and rewards to one server, each until it is answered, and notes the answers."""
+    """Sends decisions and rewards to one server, each until it is answered."""
 
     def __init__(self, server: Server, name: str) -> None:
         self.decisions: list[str] = []
@@ -115,6 +116,10 @@ def check(address: str, callers: list[Caller]) -> None:
             assert "store" in answer.body["detail"]
 
 
+def _has(found: list[Answer], wanted: int) -> bool:
+    return len(found) >= wanted
+
+
 def sever(
     near: Server, far: Server, cut: Callable[[], None], mend: Callable[[], None], times: int = 1
 ) -> int:
@@ -127,9 +132,10 @@ def sever(
     for _ in range(times):
         for caller in callers:
             caller.more(5)
-        before = len(callers[0].refusals)
+        refusals = callers[0].refusals
+        wanted = len(refusals) + 3
         cut()
-        callers[0].wait_for(lambda: len(callers[0].refusals) >= before + 3)
+        callers[0].wait_for(partial(_has, refusals, wanted))
         callers[1].more(10)  # the other one goes on, with the same bandit
         assert admin.ask("GET", "/healthz").status == 200
         assert admin.ask("GET", "/readyz").status == 503

@@ -12,7 +12,7 @@ from handful.service import bodies as b
 from handful.service import shared_bandits
 from handful.service.about import About, about
 from handful.service.app import Service
-from handful.service.auth import Keys, new_key
+from handful.service.auth import add_key, new_key, remove_key
 from handful.service.desk import Session
 from handful.service.doctor import examine
 from handful.service.problems import Problem
@@ -227,15 +227,16 @@ def test_keys_follow_those_of_another_server(world: SharedWorld) -> None:
     assert keys.is_open
     key, row = new_key("n", ["admin"], None, 5)
     with one.batch() as session:
-        session.tx.put_caller_key(row)
+        add_key(session.tx, row)
     two.sweep()
     assert not keys.is_open
     assert keys.caller(f"Bearer {key}").id == row.id
     with one.batch() as session:
-        session.tx.remove_caller_key(row.id)
+        remove_key(session.tx, row.id)
     two.sweep()
-    assert keys.is_open
-    assert isinstance(keys, Keys)
+    with pytest.raises(Problem):
+        keys.caller(f"Bearer {key}")
+    assert not keys.is_open
 
 
 def test_the_page_follows_another_server(world: SharedWorld) -> None:
@@ -257,6 +258,7 @@ def test_a_damaged_bandit_does_not_stop_others(world: SharedWorld) -> None:
     for name in ("good", "bad"):
         world.decide(name, n=2)
     with world.desks[0].storage.begin() as tx:
+        assert isinstance(tx, PostgresTransaction)
         tx._write("UPDATE log SET ref = ref + 1 WHERE bandit = 2 AND kind = 6")
     for desk in world.desks:
         desk.bandits.forget()

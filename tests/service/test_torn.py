@@ -67,7 +67,6 @@ def small() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     patch.setattr(bandits, "MOST_ROWS", 60)
     patch.setattr(bandits, "MOST_LIVE", 4)
-    patch.setattr(bandits, "AT_ONCE", 2)
     patch.setattr(desk, "MOST_DUE", 50)
     yield
     patch.undo()

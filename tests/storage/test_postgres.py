@@ -192,11 +192,13 @@ def test_a_row_cannot_be_written_past_another_server() -> None:
     with PostgresStorage(address) as one, PostgresStorage(address) as two:
         with one.begin() as tx:
             tx.append([created(1)])
-        with pytest.raises(DamagedStoreError, match="division"), one.begin() as tx:
-            tx._heads = {1: Head(1, 1000)}  # it believes so
-            with two.begin() as other:
-                other.append([decided(2)])
-            tx.append([decided(3)])
+        tx = one.begin()
+        tx._heads = {1: Head(1, 1000)}  # it believes so
+        with two.begin() as other:
+            other.append([decided(2)])
+        tx.append([decided(3)])
+        with pytest.raises(DamagedStoreError, match="division"):
+            tx.commit()
         with one.begin() as tx:
             assert tx.last()[0] == 2
 

@@ -261,3 +261,25 @@ def test_a_bandit_that_makes_room_is_saved_with_all_its_rows(
     desk.storage.close()
     with SQLiteStorage(tmp_path / "store.db") as storage:
         assert examine(storage).problems == []
+
+
+def test_a_backup_beside_the_write_ahead_log_of_another_store_is_refused(tmp_path: Path) -> None:
+    """SQLite applied that log to the backup, and the store was a mixture of two."""
+    path, backup = tmp_path / "store.db", tmp_path / "backup.db"
+    desk = Desk(SQLiteStorage(path))
+    with desk.batch() as session:
+        session.create(NewBandit(name="a", policy="race", memory=2, arms=["x", "y"]))
+    desk.storage.backup(backup)
+    with desk.batch() as session:
+        session.decide("a", NewDecisions(n=5))
+    log = path.with_name("store.db-wal").read_bytes()
+    desk.storage.close()
+    path.write_bytes(backup.read_bytes())
+    path.with_name("store.db-wal").write_bytes(log)
+    with pytest.raises(DamagedStoreError, match=r"is a backup.*remove store\.db-wal"):
+        SQLiteStorage(path)
+    path.with_name("store.db-wal").unlink()
+    desk = Desk(SQLiteStorage(path))
+    with desk.batch() as session:
+        assert session.describe("a").decisions == 0
+    desk.close()

@@ -35,7 +35,7 @@ def command() -> None:
 @click.option("--bandit", default=None, help="The only bandit that the key is for.")
 def add(store: str | Path, name: str, scopes: tuple[str, ...], bandit: str | None) -> None:
     """Make a key and print it, this once."""
-    from handful.service.auth import new_key
+    from handful.service.auth import add_key, new_key
     from handful.service.problems import Problem
     from handful.storage.opening import open_store
 
@@ -44,7 +44,7 @@ def add(store: str | Path, name: str, scopes: tuple[str, ...], bandit: str | Non
     except Problem as problem:
         raise SettingError(problem.detail) from None
     with open_store(store) as storage, storage.begin() as tx:
-        tx.put_caller_key(row)
+        add_key(tx, row)
     click.echo(key)
 
 
@@ -69,10 +69,18 @@ def show(store: str | Path, as_json: bool) -> None:
 @store_option
 @click.argument("id")
 def remove(store: str | Path, id: str) -> None:
-    """Remove a key, by its id."""
+    """Remove a key, by its id.
+
+    A store that had a key is never open to callers without one again: after the last key is
+    removed, nobody is let in until another is made.
+    """
+    from handful.service.auth import remove_key
     from handful.storage.opening import open_store
 
     with open_store(store, create=False) as storage, storage.begin() as tx:
-        found = tx.remove_caller_key(id)
+        found = remove_key(tx, id)
+        left = tx.caller_keys()
     if not found:
         raise SettingError(f"there is no key {id!r}: see `handful keys list`")
+    if not left:
+        click.echo("no key is left, so nobody is let in: make one with `handful keys add`")

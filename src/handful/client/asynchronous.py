@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
-from typing import Self, overload
+from typing import Any, Self, Unpack, overload
 
 import httpx
 
 from handful.client.answers import Bandit, Decision, Outcome, OwnKey, Summary
-from handful.client.breaker import Breaker
-from handful.client.calls import Calls
-from handful.client.exchange import Exchange, NoReply, Reply, Send, Steps, T
+from handful.client.exchange import NoReply, Reply, Send, Steps, T
 from handful.client.limits import Limits
-from handful.client.wire import base_url, checked_key, headers_of, no_reply, sent_headers
+from handful.client.options import BanditOptions, ManyDecisions, OneDecision
+from handful.client.shared import Connected
+from handful.client.wire import headers_of, no_reply, sent_headers
 
 
-class AsyncClient:
+class AsyncClient(Connected):
     """The service at an address, for asyncio. The arguments and calls are those of `Client`.
 
     `http` is an `httpx.AsyncClient` of yours. A client belongs to one event loop.
@@ -33,36 +31,15 @@ class AsyncClient:
         limits: Limits | None = None,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        limits = limits or Limits()
-        self._url = base_url(url)
-        self._key = checked_key(key)
+        super().__init__(url, key, limits)
         self._http = http or httpx.AsyncClient()
         self._is_ours = http is None
-        breaker = Breaker(limits.failures, limits.pause)
-        self._calls = Calls(Exchange(limits, breaker, time.monotonic, random.random))
 
     async def create_bandit(
-        self,
-        name: str,
-        *,
-        arms: Iterable[str],
-        policy: str = "race",
-        memory: int | None = None,
-        settings: Mapping[str, float] | None = None,
-        seed: int | None = None,
-        window: float | None = None,
-        default: float | None = None,
-        explore: float | None = None,
-        rescale: tuple[float, float] | None = None,
-        open: bool | None = None,
+        self, name: str, *, arms: Iterable[str], **options: Unpack[BanditOptions]
     ) -> Bandit:
         """Create a bandit. See `Client.create_bandit`."""
-        options = {
-            "policy": policy, "memory": memory, "arms": arms, "settings": settings, "seed": seed,
-            "window": window, "default": default, "explore": explore, "rescale": rescale,
-            "open": open,
-        }  # fmt: skip
-        return await self._run(self._calls.create_bandit(name, options))
+        return await self._run(self._calls.create_bandit(name, arms, options))
 
     async def bandit(self, name: str) -> Bandit:
         """Return a bandit. See `Client.bandit`."""
@@ -95,32 +72,18 @@ class AsyncClient:
         return await self._run(self._calls.remove_arms(name, arms))
 
     @overload
-    async def decide(
-        self, name: str, *, allowed: Iterable[str] | None = None, key: str | None = None,
-        fallback: str | None = None, total: float | None = None,
-    ) -> Decision: ...  # fmt: skip
+    async def decide(self, name: str, **options: Unpack[OneDecision]) -> Decision: ...
 
     @overload
     async def decide(
-        self, name: str, n: int, *, allowed: Iterable[str] | None = None,
-        keys: Sequence[str] | None = None, fallback: str | None = None,
-        total: float | None = None,
-    ) -> list[Decision]: ...  # fmt: skip
+        self, name: str, n: int, **options: Unpack[ManyDecisions]
+    ) -> list[Decision]: ...
 
     async def decide(
-        self,
-        name: str,
-        n: int | None = None,
-        *,
-        allowed: Iterable[str] | None = None,
-        key: str | None = None,
-        keys: Sequence[str] | None = None,
-        fallback: str | None = None,
-        total: float | None = None,
+        self, name: str, n: int | None = None, **options: Any
     ) -> Decision | list[Decision]:
         """Return an arm and the id for its reward; with n, a list. See `Client.decide`."""
-        own = [key] if key is not None else keys
-        made = await self._run(self._calls.decide(name, n, allowed, own, fallback, total))
+        made = await self._run(self._calls.decide(name, n, options))
         return made if n is not None else made[0]
 
     async def reward(self, decision: Decision | str, reward: float) -> Outcome:

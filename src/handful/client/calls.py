@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from handful.client.answers import Bandit, Decision, Listing, Outcome, OwnKey, Summary
 from handful.client.exchange import Exchange, Request, Steps, T
+from handful.client.options import BanditOptions, ManyDecisions, OneDecision
 from handful.errors import ClientError, RefusedError, RewardError, SettingError, integer
 
 BATCH = 1000
@@ -27,11 +28,14 @@ class Calls:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
 
-    def create_bandit(self, name: str, options: Mapping[str, Any]) -> Steps[Bandit]:
+    def create_bandit(
+        self, name: str, arms: Iterable[str], options: BanditOptions
+    ) -> Steps[Bandit]:
         """Create a bandit; options that are None are left to the service."""
+        _check_names("create_bandit", options, BanditOptions)
         given = {key: value for key, value in options.items() if value is not None}
-        given["arms"] = _labels("arms", options["arms"])
-        return self._ask(_post("/v1/bandits", {"name": name, **given}), Bandit.of)
+        body = {"name": name, "policy": "race", "arms": _labels("arms", arms), **given}
+        return self._ask(_post("/v1/bandits", body), Bandit.of)
 
     def bandit(self, name: str) -> Steps[Bandit]:
         """Look at a bandit."""
@@ -66,12 +70,14 @@ class Calls:
         self,
         name: str,
         n: int | None,
-        allowed: Iterable[str] | None,
-        keys: Sequence[str] | None,
-        fallback: str | None,
-        total: float | None,
+        options: Mapping[str, Any],
     ) -> Steps[list[Decision]]:
         """Decide n times, or once; always a list."""
+        _check_names("decide", options, OneDecision, ManyDecisions)
+        allowed, fallback = options.get("allowed"), options.get("fallback")
+        total: float | None = options.get("total")
+        key = options.get("key")
+        keys = [key] if key is not None else options.get("keys")
         body: dict[str, Any] = {}
         if n is not None:
             body["n"] = integer("n", n)
@@ -256,3 +262,11 @@ def _nothing(outcome: Outcome) -> Steps[Outcome]:
     """Return an outcome without asking the service."""
     return outcome
     yield
+
+
+def _check_names(call: str, options: Mapping[str, Any], *known: type) -> None:
+    """Refuse options that a call does not have, as Python does."""
+    names = {name for kind in known for name in kind.__annotations__}
+    unknown = next((name for name in options if name not in names), None)
+    if unknown is not None:
+        raise TypeError(f"{call}() has no option {unknown!r}: it has {', '.join(sorted(names))}")

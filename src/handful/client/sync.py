@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Self, overload
+from typing import Any, Self, Unpack, overload
 
 import httpx
 
 from handful.client.answers import Bandit, Decision, Outcome, OwnKey, Summary
-from handful.client.breaker import Breaker
-from handful.client.calls import Calls
-from handful.client.exchange import Exchange, NoReply, Reply, Send, Steps, T
+from handful.client.exchange import NoReply, Reply, Send, Steps, T
 from handful.client.limits import Limits
-from handful.client.wire import base_url, checked_key, headers_of, no_reply, sent_headers
+from handful.client.options import BanditOptions, ManyDecisions, OneDecision
+from handful.client.shared import Connected
+from handful.client.wire import headers_of, no_reply, sent_headers
 
 
-class Client:
+class Client(Connected):
     """The service at an address, for plain Python. May be used by several threads.
 
     url      where `handful serve` listens, such as "http://127.0.0.1:8000"
@@ -38,43 +37,15 @@ class Client:
         limits: Limits | None = None,
         http: httpx.Client | None = None,
     ) -> None:
-        limits = limits or Limits()
-        self._url = base_url(url)
-        self._key = checked_key(key)
+        super().__init__(url, key, limits)
         self._http = http or httpx.Client()
         self._is_ours = http is None
-        breaker = Breaker(limits.failures, limits.pause)
-        self._calls = Calls(Exchange(limits, breaker, time.monotonic, random.random))
 
     def create_bandit(
-        self,
-        name: str,
-        *,
-        arms: Iterable[str],
-        policy: str = "race",
-        memory: int | None = None,
-        settings: Mapping[str, float] | None = None,
-        seed: int | None = None,
-        window: float | None = None,
-        default: float | None = None,
-        explore: float | None = None,
-        rescale: tuple[float, float] | None = None,
-        open: bool | None = None,
+        self, name: str, *, arms: Iterable[str], **options: Unpack[BanditOptions]
     ) -> Bandit:
-        """Create a bandit; one of that name that exists is a `ConflictError`.
-
-        window    after how many seconds a reward that has not come is written off
-        default   the reward of a decision that is written off; None: it counts as lost
-        explore   the share of decisions that are uniform, with true probabilities in the log
-        rescale   (lo, hi) if rewards lie in [lo, hi] and not in [0, 1]
-        open      True if arms will be added for ever, as they are born
-        """
-        options = {
-            "policy": policy, "memory": memory, "arms": arms, "settings": settings, "seed": seed,
-            "window": window, "default": default, "explore": explore, "rescale": rescale,
-            "open": open,
-        }  # fmt: skip
-        return self._run(self._calls.create_bandit(name, options))
+        """Create a bandit (`BanditOptions`); one of that name that exists is a `ConflictError`."""
+        return self._run(self._calls.create_bandit(name, arms, options))
 
     def bandit(self, name: str) -> Bandit:
         """Return a bandit: its settings, its counters and the arms that it remembers."""
@@ -106,39 +77,17 @@ class Client:
         return self._run(self._calls.remove_arms(name, arms))
 
     @overload
-    def decide(
-        self, name: str, *, allowed: Iterable[str] | None = None, key: str | None = None,
-        fallback: str | None = None, total: float | None = None,
-    ) -> Decision: ...  # fmt: skip
+    def decide(self, name: str, **options: Unpack[OneDecision]) -> Decision: ...
 
     @overload
-    def decide(
-        self, name: str, n: int, *, allowed: Iterable[str] | None = None,
-        keys: Sequence[str] | None = None, fallback: str | None = None,
-        total: float | None = None,
-    ) -> list[Decision]: ...  # fmt: skip
+    def decide(self, name: str, n: int, **options: Unpack[ManyDecisions]) -> list[Decision]: ...
 
-    def decide(
-        self,
-        name: str,
-        n: int | None = None,
-        *,
-        allowed: Iterable[str] | None = None,
-        key: str | None = None,
-        keys: Sequence[str] | None = None,
-        fallback: str | None = None,
-        total: float | None = None,
-    ) -> Decision | list[Decision]:
+    def decide(self, name: str, n: int | None = None, **options: Any) -> Decision | list[Decision]:
         """Return an arm and the id for its reward; with n, a list of so many.
 
-        allowed   no other arm is returned
-        key       your own id of the decision, by which its reward can be given, too; with n: `keys`
-        fallback  the arm to use if the service does not answer. The decision then has
-                  `is_fallback`, and its reward is not sent
-        total     how many seconds this call may take, if not those of the client's limits
+        The options are those of `OneDecision`; with n, those of `ManyDecisions`.
         """
-        own = [key] if key is not None else keys
-        made = self._run(self._calls.decide(name, n, allowed, own, fallback, total))
+        made = self._run(self._calls.decide(name, n, options))
         return made if n is not None else made[0]
 
     def reward(self, decision: Decision | str, reward: float) -> Outcome:

@@ -8,5 +8,7 @@ decision_requests.py  ... about decisions and their rewards
 batch.py              what the requests of one transaction share
 writer.py             runs requests, and commits many at once
 bodies.py             the JSON that comes in and goes out
-app.py                the HTTP application
+http.py               HTTP/1.1 on one connection
+app.py                the application: what every request passes through
+endpoint.py           a request for an operation of api.py, in three steps
 """

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from handful.service import bodies as b
-from handful.service.auth import Caller, new_key
+from handful.service.auth import Caller, add_key, new_key, remove_key
 from handful.service.desk import Session
 from handful.service.problems import Problem
 
@@ -160,14 +160,22 @@ def _keys(session: Session, call: Call) -> Any:
 def _make_key(session: Session, call: Call) -> Any:
     given: b.NewKey = call.body
     key, row = new_key(given.name, given.scopes, given.bandit, session.now)
-    session.tx.put_caller_key(row)
+    add_key(session.tx, row)
     shown = _key_shown(row)
     return b.KeyMade(shown.id, shown.name, shown.scopes, shown.bandit, shown.created_at, key)
 
 
 def _remove_key(session: Session, call: Call) -> None:
-    if not session.tx.remove_caller_key(call.path["id"]):
-        raise Problem(404, f"there is no key {call.path['id']!r}")
+    id = call.path["id"]
+    left = [row.id for row in session.tx.caller_keys() if "admin" in row.scopes.split()]
+    if left == [id]:
+        raise Problem(
+            409,
+            "this is the last key with the scope admin, and nobody could make another: make one "
+            "first, or stop the service and use `handful keys`",
+        )
+    if not remove_key(session.tx, id):
+        raise Problem(404, f"there is no key {id!r}")
 
 
 def _key_shown(row: Any) -> b.KeyShown:
@@ -252,7 +260,7 @@ OPERATIONS = (
     ),
     Operation(
         "DELETE", "/v1/keys/{id}", "remove_key", "Remove a key; it works no more.", "admin",
-        _remove_key, 204, refuses=(404,),
+        _remove_key, 204, refuses=(404, 409),
     ),
 )  # fmt: skip
 

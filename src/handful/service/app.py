@@ -1,127 +1,53 @@
-"""The HTTP application: every request passes through `Front`, which calls an operation.
+"""The HTTP application: every request passes through `Service`, which calls an operation.
 
     request id -> route -> caller -> limits -> body -> operation (in the writer) -> JSON
 
-A refusal anywhere on the way is answered as `application/problem+json`.
+A refusal anywhere on the way is answered as `application/problem+json`. There are two ways in:
+`answer` is called with requests for operations that have come as a whole, and calls back; anything
+else comes by ASGI, and an operation then takes the same three steps of its `Endpoint`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import re
-import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
 
 from handful.service import openapi
-from handful.service.about import about
-from handful.service.api import OPERATIONS, Call, Operation, encoded
+from handful.service.api import OPERATIONS
 from handful.service.asgi import Application, Headers, Message, Receive, Scope, Send
-from handful.service.auth import Caller, Keys
-from handful.service.bodies import Health, Outcome, Outcomes
-from handful.service.desk import Desk, Session
+from handful.service.auth import Caller, Keys, had_key
+from handful.service.bodies import Health
+from handful.service.desk import Desk
+from handful.service.endpoint import JSON, PROBLEM, Answered, Endpoint
 from handful.service.limits import Buckets, Limits, Patience
 from handful.service.live import Live
 from handful.service.metrics import Metrics
 from handful.service.origins import Origins
 from handful.service.page import Page
 from handful.service.problems import Problem
+from handful.service.request import Request, body_of
+from handful.service.routes import Answer, Handler, Route, Routes
 from handful.service.writer import Writer
 
 log = logging.getLogger("handful.service")
 
-JSON = (b"content-type", b"application/json")
-PROBLEM = (b"content-type", b"application/problem+json")
 ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
-_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,100}")
 LOOPBACK_HOSTS = re.compile(rb"(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?", re.IGNORECASE)
+OFTEN = ("decide", "reward")
+"""Operations whose routes are tried first."""
 
-Given = dict[bytes, bytes]
-Handler = Callable[["Request"], Awaitable[tuple[int, bytes, Headers]]]
-
-
-class Request:
-    """A request on its way."""
-
-    __slots__ = ("app", "caller", "headers", "id", "path", "query", "receive", "scope", "send")
-
-    def __init__(self, app: Service, scope: Scope, receive: Receive, send: Send) -> None:
-        self.app = app
-        self.scope = scope
-        self.receive = receive
-        self.send = send
-        self.headers: Given = dict(scope["headers"])
-        self.path: dict[str, str] = {}
-        self.query: dict[str, str] = {}
-        self.caller: Caller | None = None
-        given = self.headers.get(b"x-request-id", b"")
-        self.id = given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
-
-    async def body(self, limits: Limits) -> bytes:
-        """Return the whole body, if it is not too large and comes in time."""
-        length = self.headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length[:20]) > limits.body_bytes:
-            raise _too_large(limits)
-        patience = self.app.patience
-        task = patience.begin()
-        try:
-            return await self._chunks(limits)
-        except asyncio.CancelledError:
-            patience.refuse_if_late(task)
-            raise
-        finally:
-            patience.end(task)
-
-    async def _chunks(self, limits: Limits) -> bytes:
-        chunks = []
-        size = 0
-        while True:
-            message = await self.receive()
-            if message["type"] == "http.disconnect":
-                raise Problem(400, "the caller went away")
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > limits.body_bytes:
-                raise _too_large(limits)
-            chunks.append(chunk)
-            if not message.get("more_body"):
-                return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-
-def _too_large(limits: Limits) -> Problem:
-    return Problem(413, f"a body may have {limits.body_bytes} bytes: send it in parts")
-
-
-class Route:
-    """A path with names in braces, and what handles its methods."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        parts = re.split(r"{(\w+)}", path)
-        pattern = ""
-        for i, part in enumerate(parts):
-            if i % 2 == 0:
-                pattern += re.escape(part)
-            else:
-                pattern += f"(?P<{part}>{'.+' if part == 'label' else '[^/]+'})"
-        self.pattern = re.compile(pattern, re.DOTALL)
-        self.handlers: dict[str, Handler] = {}
-
-    @property
-    def allowed(self) -> str:
-        """The methods that this address takes, as the header `Allow` lists them."""
-        return ", ".join([*self.handlers, *(["HEAD"] if "GET" in self.handlers else [])])
+Reply = Callable[[int, bytes, Headers], None]
 
 
 class Service:
-    """The application, as ASGI calls it."""
+    """The application."""
 
     def __init__(
         self,
@@ -138,41 +64,62 @@ class Service:
         self.metrics = Metrics()
         self.live = Live(self.writer, desk, limits.streams)
         with desk.batch() as session:
-            self.keys = Keys(session.tx.caller_keys(), key_needed)
+            needed = key_needed or had_key(session.tx)
+            self.keys = Keys(session.tx.caller_keys(), needed)
         desk.keys = self.keys
         self._buckets = Buckets(limits.per_second)
-        self.origins = origins or Origins()
-        self.patience = Patience(limits.body_seconds)
+        self._origins = origins or Origins()
+        self._patience = Patience(limits.body_seconds)
         self._at_once = 0
         self._access_log = access_log
-        self._routes: list[Route] = []
-        self._fixed: dict[str, Route] = {}
-        for operation in sorted(OPERATIONS, key=lambda each: each.name not in ("decide", "reward")):
-            self._add(operation.method, operation.path, _handler(operation))
-        for path, handler in (
-            ("/openapi.json", _openapi),
-            ("/healthz", _healthz),
-            ("/readyz", _readyz),
-            ("/metrics", _metrics),
-        ):
-            self._add("GET", path, handler)
         self._page = Page()
+        self._routes = Routes()
+        for operation in sorted(OPERATIONS, key=lambda each: each.name not in OFTEN):
+            self._routes.add(operation.method, operation.path, Endpoint(operation, self))
+        self._routes.add("GET", "/openapi.json", _openapi)
+        self._routes.add("GET", "/healthz", _healthz)
+        self._routes.add("GET", "/readyz", self._readyz)
+        self._routes.add("GET", "/metrics", self._metrics)
 
-    def _add(self, method: str, path: str, handler: Handler) -> None:
-        route = next((route for route in self._routes if route.path == path), None)
-        if route is None:
-            route = Route(path)
-            self._routes.append(route)
-            if "{" not in path:
-                self._fixed[path] = route
-        route.handlers[method] = handler
+    # A request for an operation that has come as a whole.
+
+    def answer(self, request: Request, raw: bytes, reply: Reply) -> bool:
+        """Answer a request by a call of `reply`; return False if it must come by ASGI."""
+        route = self._routes.find(request)
+        endpoint = None if route is None else route.handlers.get(request.method)
+        if not isinstance(endpoint, Endpoint) or len(raw) > self.limits.body_bytes:
+            return False
+        assert route is not None
+        began = time.perf_counter()
+
+        def done(result: Answered | Problem) -> None:
+            self._at_once -= 1
+            if isinstance(result, Problem):
+                status, body, headers = _refused(result, request, route)
+            else:
+                status, body, headers = endpoint.finish(result)
+            reply(status, body, (*headers, *self._always(request)))
+            self._note(request, route, status, began)
+
+        self._at_once += 1
+        try:
+            self._check_load()
+            endpoint.admit(request)
+            endpoint.begin(request, raw, done)
+        except Problem as problem:
+            done(problem)
+        except Exception:
+            done(_unforeseen(request, route))
+        return True
+
+    # Any request, by ASGI.
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or start and stop."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
-            await self._http(Request(self, scope, receive, send))
+            await self._http(scope, receive, send)
         else:
             raise RuntimeError(f"{scope['type']} is not served")
 
@@ -180,55 +127,126 @@ class Service:
         await receive()
         self.writer.start()
         self.live.start()
-        self.patience.start()
+        self._patience.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        self.patience.stop()
+        self._patience.stop()
         await self.live.stop()
         await self.writer.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _http(self, request: Request) -> None:
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
-        path = request.scope["path"]
-        route = self._route(path, request)
-        name = route.path if route else "other"
+        method, path = scope["method"], scope["path"]
+        request = Request(method, path, scope.get("query_string", b""), scope["headers"])
+        route = self._routes.find(request)
         self._at_once += 1
         try:
-            method = request.scope["method"]
             if route is None:
                 if path == "/v1/events" and method == "GET":
-                    await self._stream(request)
+                    await self._stream(request, receive, send)
                     return
-                if self._page.serves(request.scope):
-                    await self._page(request.scope, request.receive, request.send)
+                if self._page.serves(scope):
+                    await self._page(scope, receive, send)
                     return
                 raise Problem(404, "there is nothing at this address: see /openapi.json")
             handler = route.handlers.get("GET" if method == "HEAD" else method)
             if method == "OPTIONS":
-                handler = _preflight
+                handler = self._preflight
             if handler is None:
                 raise Problem(405, f"this address takes {route.allowed}")
-            if self._at_once > self.limits.at_once:
-                raise Problem(503, "too many requests at once: try again soon", retry_after=1)
-            status, body, headers = await handler(request)
+            self._check_load()
+            status, body, headers = await self._handled(handler, request, receive)
         except Problem as problem:
-            status, body, headers = self._refused(problem, request, route)
+            status, body, headers = _refused(problem, request, route)
         except Exception:
-            log.exception("a request failed", extra={"request_id": request.id, "route": name})
-            unforeseen = Problem(500, "this request failed; the log of the service says why")
-            status, body, headers = self._refused(unforeseen, request, route)
+            status, body, headers = _refused(_unforeseen(request, route), request, route)
         finally:
             self._at_once -= 1
-        await _respond(request, status, body, headers)
+        await self._respond(request, send, status, body, headers)
+        self._note(request, route, status, began)
+
+    async def _handled(self, handler: Handler, request: Request, receive: Receive) -> Answer:
+        if not isinstance(handler, Endpoint):
+            return await handler(request)
+        handler.admit(request)
+        raw = b""
+        if handler.takes_body:
+            raw = await body_of(request, receive, self.limits, self._patience)
+        future: asyncio.Future[Answered | Problem] = asyncio.get_running_loop().create_future()
+
+        def done(result: Answered | Problem) -> None:
+            if not future.done():
+                future.set_result(result)
+
+        handler.begin(request, raw, done)
+        result = await future
+        if isinstance(result, Problem):
+            raise result
+        return handler.finish(result)
+
+    async def _respond(
+        self, request: Request, send: Send, status: int, body: bytes, headers: Headers
+    ) -> None:
+        length = (b"content-length", b"%d" % len(body))
+        start: Message = {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [*headers, length, *self._always(request)],
+        }
+        if request.method == "HEAD":
+            body = b""
+        await send(start)
+        await send({"type": "http.response.body", "body": body})
+
+    async def _stream(self, request: Request, receive: Receive, send: Send) -> None:
+        """Send the changes of bandits until the caller goes away."""
+        try:
+            caller = self.admit(request)
+            only = request.query.get("bandit", caller.bandit)
+            caller.require("decide", only)
+            events = self.live.events(only)
+        except Problem as problem:
+            await self._respond(request, send, *_refused(problem, request, None))
+            return
+        await self.live.send(send, receive, events, self._always(request))
+
+    # What both ways share.
+
+    def _check_load(self) -> None:
+        if self._at_once > self.limits.at_once:
+            raise Problem(503, "too many requests at once: try again soon", retry_after=1)
+
+    def admit(self, request: Request) -> Caller:
+        """Return whom a request comes from; refuse it if it may not come in."""
+        host = request.headers.get(b"host", b"localhost")
+        if self.keys.is_open and not LOOPBACK_HOSTS.fullmatch(host):
+            # A page from elsewhere whose name was pointed to this machine.
+            raise Problem(403, "without keys, only requests to a loopback address are taken")
+        caller = self.keys.caller(request.text(b"authorization"))
+        request.caller = caller
+        self._buckets.take(caller.id)
+        return caller
+
+    def _always(self, request: Request) -> Headers:
+        """Return the headers of every answer."""
+        own = (b"x-request-id", request.id.encode())
+        origin = request.headers.get(b"origin")
+        if origin is None or request.method == "OPTIONS":
+            return *ALWAYS, own
+        return *ALWAYS, own, *self._origins.headers(origin)
+
+    def _note(self, request: Request, route: Route | None, status: int, began: float) -> None:
+        """Count a request that was answered, and log it if that is asked for."""
         seconds = time.perf_counter() - began
+        name = _name(route)
         self.metrics.answered(name, status, seconds)
         if self._access_log or status >= 500:
             log.info(
                 "request",
                 extra={
                     "request_id": request.id,
-                    "method": request.scope["method"],
+                    "method": request.method,
                     "route": name,
                     "status": status,
                     "milliseconds": round(1000.0 * seconds, 1),
@@ -236,205 +254,62 @@ class Service:
                 },
             )
 
-    def _route(self, path: str, request: Request) -> Route | None:
-        found = self._fixed.get(path)
-        if found is not None:
-            return found
-        for route in self._routes:
-            match = route.pattern.fullmatch(path)
-            if match:
-                request.path = match.groupdict()
-                return route
-        return None
+    # What is not about bandits.
 
-    def admit(self, request: Request) -> Caller:
-        """Return whom a request comes from; refuse it if it may not come in."""
-        headers = request.headers
-        if self.keys.is_open and not LOOPBACK_HOSTS.fullmatch(headers.get(b"host", b"localhost")):
-            # A page from elsewhere whose name was pointed to this machine.
-            raise Problem(403, "without keys, only requests to a loopback address are taken")
-        caller = self.keys.caller(_text(headers.get(b"authorization")))
-        request.caller = caller
-        self._buckets.take(caller.id)
-        return caller
+    async def _preflight(self, request: Request) -> Answer:
+        """Answer a browser that asks whether a page from elsewhere may call."""
+        said = self._origins.preflight(request.headers.get(b"origin"))
+        if said is None:
+            raise Problem(405, "pages from elsewhere are taken with: handful serve --allow-origin")
+        return 204, b"", said
 
-    async def _stream(self, request: Request) -> None:
-        """Send the changes of bandits until the caller goes away."""
-        try:
-            caller = self.admit(request)
-            query = _query(request)
-            only = query.get("bandit", caller.bandit)
-            caller.require("decide", only)
-            events = self.live.events(only)
-        except Problem as problem:
-            await _respond(request, *self._refused(problem, request, None))
-            return
-        await self.live.send(request.send, request.receive, events, _always(request))
+    async def _readyz(self, request: Request) -> Answer:
+        if self.writer.failing is not None:
+            # A write shows whether there is room again.
+            await self.writer.run(lambda session: session.tx.set_number("probe", session.now))
+        return 200, msgspec.json.encode(Health("ready")), (JSON,)
 
-    def _refused(
-        self, problem: Problem, request: Request, route: Route | None
-    ) -> tuple[int, bytes, Headers]:
-        headers = [PROBLEM]
-        if problem.retry_after is not None:
-            headers.append((b"retry-after", b"%d" % problem.retry_after))
-        if problem.status == 401:
-            headers.append((b"www-authenticate", b'Bearer realm="handful"'))
-        if problem.status == 405 and route is not None:
-            headers.append((b"allow", route.allowed.encode()))
-        if problem.status in (408, 413):
-            headers.append((b"connection", b"close"))
-        return problem.status, problem.body(request.id), tuple(headers)
+    async def _metrics(self, request: Request) -> Answer:
+        self.admit(request).require("admin")
+        metrics = self.metrics
+        metrics.waiting.set(self.writer.waiting)
+        metrics.batches.set(self.writer.batches)
+        metrics.live.set(len(self.desk.bandits))
+        metrics.bytes.set(self.desk.store_bytes())
+        metrics.failing.set(self.writer.failing is not None)
+        kind = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+        return 200, metrics.text(), (kind,)
 
 
-def _text(header: bytes | None) -> str | None:
-    return None if header is None else header.decode("latin-1")
+def _name(route: Route | None) -> str:
+    return "other" if route is None else route.path
 
 
-def _query(request: Request) -> dict[str, str]:
-    raw = request.scope.get("query_string", b"")
-    if not raw:
-        return {}
-    try:
-        return dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, max_num_fields=20))
-    except ValueError:
-        raise Problem(400, "the query of this address cannot be read") from None
+def _unforeseen(request: Request, route: Route | None) -> Problem:
+    """Log an exception that nobody foresaw, and return what is answered."""
+    log.exception("a request failed", extra={"request_id": request.id, "route": _name(route)})
+    return Problem(500, "this request failed; the log of the service says why")
 
 
-def _always(request: Request) -> list[tuple[bytes, bytes]]:
-    said = [*ALWAYS, (b"x-request-id", request.id.encode())]
-    if request.scope["method"] != "OPTIONS" and b"origin" in request.headers:
-        said.extend(request.app.origins.headers(request.headers[b"origin"]))
-    return said
+def _refused(problem: Problem, request: Request, route: Route | None) -> Answer:
+    headers = [PROBLEM]
+    if problem.retry_after is not None:
+        headers.append((b"retry-after", b"%d" % problem.retry_after))
+    if problem.status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="handful"'))
+    if problem.status == 405 and route is not None:
+        headers.append((b"allow", route.allowed.encode()))
+    if problem.status in (408, 413):
+        headers.append((b"connection", b"close"))
+    return problem.status, problem.body(request.id), tuple(headers)
 
 
-async def _respond(request: Request, status: int, body: bytes, headers: Headers) -> None:
-    start: Message = {
-        "type": "http.response.start",
-        "status": status,
-        "headers": [*headers, (b"content-length", b"%d" % len(body)), *_always(request)],
-    }
-    if request.scope["method"] == "HEAD":
-        body = b""
-    await request.send(start)
-    await request.send({"type": "http.response.body", "body": body})
-
-
-def _handler(operation: Operation) -> Handler:
-    """Return what answers requests for an operation."""
-    decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
-    reads = operation.method == "GET"
-
-    async def handle(request: Request) -> tuple[int, bytes, Headers]:
-        app = request.app
-        caller = app.admit(request)
-        bandit = request.path.get("name")
-        caller.require(operation.scope, bandit)
-        raw = b""
-        body = None
-        if decoder is not None:
-            raw = await request.body(app.limits)
-            body = _decoded(decoder, raw, request.headers)
-        call = Call(caller, request.path, _query(request), body)
-        key = request.headers.get(b"idempotency-key") if operation.method != "GET" else None
-
-        def work(session: Session) -> tuple[int, bytes, bool]:
-            if key is None:
-                return *_run(operation, session, call, request.id), False
-            return session.once(
-                f"{caller.id} {operation.method} {request.scope['path']}",
-                _idempotency_key(key),
-                hashlib.sha256(raw).digest(),
-                lambda: _run(operation, session, call, request.id),
-                secret=operation.gives_secret,
-            )
-
-        concerns = about(request.path, body)
-        answered, body_out, again = await app.writer.run(work, reads=reads, about=concerns)
-        if not again:
-            _count(app.metrics, operation, answered, body, body_out)
-        if operation.path.startswith("/v1/keys") and operation.method != "GET":
-            keys = await app.writer.run(lambda session: session.tx.caller_keys(), reads=True)
-            app.keys.load(keys)
-        kind = JSON if answered < 400 else PROBLEM
-        replayed = ((b"idempotency-replayed", b"true"),) if again else ()
-        return answered, body_out, (kind, *replayed)
-
-    return handle
-
-
-def _run(operation: Operation, session: Session, call: Call, request_id: str) -> tuple[int, bytes]:
-    result = operation.run(session, call)
-    if isinstance(result, Problem):
-        return result.status, result.body(request_id)
-    return operation.status, encoded(result)
-
-
-def _idempotency_key(key: bytes) -> str:
-    if not 1 <= len(key) <= 200:
-        raise Problem(422, "an Idempotency-Key has from 1 to 200 characters")
-    return key.decode("latin-1")
-
-
-def _decoded(decoder: Any, raw: bytes, headers: Given) -> Any:
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if kind != b"application/json":
-        raise Problem(415, "send JSON, with the header `Content-Type: application/json`")
-    try:
-        return decoder.decode(raw or b"{}")
-    except msgspec.ValidationError as error:
-        raise Problem(422, f"the JSON does not have the right form: {error}") from None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise Problem(400, f"the body is not JSON: {error}") from None
-
-
-def _count(metrics: Metrics, operation: Operation, status: int, given: Any, body: bytes) -> None:
-    """Count decisions and rewards by what was answered."""
-    if operation.name == "decide":
-        metrics.decided(given.n)
-    elif operation.name == "reward":
-        if status == 410:
-            metrics.rewarded("expired")
-        else:
-            metrics.rewarded(msgspec.json.decode(body, type=Outcome).outcome)
-    elif operation.name == "reward_many":
-        for each in msgspec.json.decode(body, type=Outcomes).outcomes:
-            metrics.rewarded(each.outcome)
-
-
-async def _preflight(request: Request) -> tuple[int, bytes, Headers]:
-    """Answer a browser that asks whether a page from elsewhere may call."""
-    said = request.app.origins.preflight(request.headers.get(b"origin"))
-    if said is None:
-        raise Problem(405, "pages from elsewhere are taken with: handful serve --allow-origin")
-    return 204, b"", said
-
-
-async def _openapi(request: Request) -> tuple[int, bytes, Headers]:
+async def _openapi(request: Request) -> Answer:
     return 200, openapi.document(), (JSON,)
 
 
-async def _healthz(request: Request) -> tuple[int, bytes, Headers]:
+async def _healthz(request: Request) -> Answer:
     return 200, msgspec.json.encode(Health("ok")), (JSON,)
-
-
-async def _readyz(request: Request) -> tuple[int, bytes, Headers]:
-    failing = request.app.writer.failing
-    if failing is not None:
-        # A write shows whether there is room again.
-        await request.app.writer.run(lambda session: session.tx.set_number("probe", session.now))
-    return 200, msgspec.json.encode(Health("ready")), (JSON,)
-
-
-async def _metrics(request: Request) -> tuple[int, bytes, Headers]:
-    app = request.app
-    app.admit(request).require("admin")
-    metrics = app.metrics
-    metrics.waiting.set(app.writer.waiting)
-    metrics.batches.set(app.writer.batches)
-    metrics.live.set(len(app.desk.bandits))
-    metrics.bytes.set(app.desk.store_bytes())
-    metrics.failing.set(app.writer.failing is not None)
-    return 200, metrics.text(), ((b"content-type", b"text/plain; version=0.0.4; charset=utf-8"),)
 
 
 @asynccontextmanager

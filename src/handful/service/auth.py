@@ -4,9 +4,10 @@
     reward   rewards, and looking at decisions
     admin    everything: bandits, arms, keys, metrics
 
-A key may be for one bandit only. As long as the store has no key, a service on a loopback address
-takes requests from everybody on this machine; any other address needs a key. Several keys work at
-once: to rotate one, make another, change the callers, and remove the first.
+A key may be for one bandit only. As long as the store has never had a key, a service on a loopback
+address takes requests from everybody on this machine; any other address needs a key. Once there was
+a key, the store is never open again, also if all its keys are removed. Several keys work at once:
+to rotate one, make another, change the callers, and remove the first.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import secrets
 from typing import NamedTuple
 
 from handful.service.problems import Problem
+from handful.storage.contract import Transaction
 from handful.storage.rows import KeyRow
 
 SCOPES = ("decide", "reward", "admin")
 PREFIX = "hf_"
+_HAD_KEY = "had key"
 
 
 class Caller(NamedTuple):
@@ -47,11 +50,12 @@ class Keys:
 
     def __init__(self, rows: list[KeyRow], needed: bool) -> None:
         self.needed = needed
-        """Whether a key is needed even if there is none: not on a loopback address."""
+        """Whether a key is needed even if there is none."""
         self.load(rows)
 
     def load(self, rows: list[KeyRow]) -> None:
         """Take these keys and no others from now on."""
+        self.needed = self.needed or bool(rows)
         self._callers = {
             row.digest: Caller(row.id, frozenset(row.scopes.split()), row.bandit) for row in rows
         }
@@ -64,7 +68,7 @@ class Keys:
     @property
     def is_open(self) -> bool:
         """Whether requests need no key."""
-        return not self.needed and not self._callers
+        return not self.needed
 
     def caller(self, authorization: str | None) -> Caller:
         """Return whom a request comes from, by its `Authorization` header."""
@@ -77,6 +81,30 @@ class Keys:
         if found is None:
             raise Problem(401, "send a key of this store: `Authorization: Bearer KEY`")
         return found
+
+
+def had_key(tx: Transaction) -> bool:
+    """Return whether a store has, or ever had, a key."""
+    return tx.number(_HAD_KEY) > 0 or bool(tx.caller_keys())
+
+
+def note_key(tx: Transaction) -> None:
+    """Note that a store has had a key: it is closed to callers without one from now on."""
+    tx.set_number(_HAD_KEY, 1)
+
+
+def add_key(tx: Transaction, row: KeyRow) -> None:
+    """Add a key to a store, which is closed to callers without one from now on."""
+    tx.put_caller_key(row)
+    note_key(tx)
+
+
+def remove_key(tx: Transaction, id: str) -> bool:
+    """Remove a key from a store, which stays closed; return whether there was one."""
+    found = tx.remove_caller_key(id)
+    if found:
+        note_key(tx)
+    return found
 
 
 def digest_of(key: str) -> bytes:

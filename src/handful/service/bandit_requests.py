@@ -158,16 +158,23 @@ class BanditRequests(Batch):
     # Arms.
 
     def arms(self, name: str, after: int, limit: int) -> ArmList:
-        """Return the labels of arms, in the order of adding."""
-        _, bandit = self.named(name)
-        found = [
-            (number, label)
-            for label, number in bandit.numbers.items()
-            if number >= after and label not in bandit.barred
-        ]
-        found.sort()
-        more = found[limit][0] if len(found) > limit else None
-        return ArmList([label for _, label in found[:limit]], more)
+        """Return the labels of arms, in the order of adding.
+
+        The store is asked for as many as are shown, and for more only in place of removed ones.
+        """
+        row, bandit = self.named(name)
+        found: list[str] = []
+        while after < bandit.added:
+            page = self.tx.labels_from(row.id, after, limit + 1)
+            for number, label in enumerate(page, after):
+                if bandit.numbers.get(label) == number and label not in bandit.barred:
+                    if len(found) == limit:
+                        return ArmList(found, number)
+                    found.append(label)
+            if not page:
+                break
+            after += len(page)
+        return ArmList(found, None)
 
     def add_arms(self, name: str, labels: list[str]) -> ArmsAdded:
         """Add arms to a bandit."""

@@ -26,8 +26,12 @@ MOST_ROWS = 20_000
 """Rows after which a bandit is saved again."""
 MOST_ROWS_KNOWN = 4 * MOST_LIVE
 """Bandits whose names are known without a look at the store."""
-AT_ONCE = 8
-"""Bandits that are saved in one transaction, so that no request waits for many."""
+MANY = 400
+"""If more bandits than this have changed, they are saved after more rows, in proportion: a snapshot
+takes as long as two decisions, and so there is one for fifty rows at most."""
+ROWS_PER_SAVE = 32
+"""In one transaction, one bandit is saved and another for each so many rows: no request waits for
+many, and no bandit is left behind."""
 
 
 class StoreLookUp:
@@ -72,7 +76,7 @@ class Bandits:
     def __init__(self) -> None:
         self._live: OrderedDict[int, Bandit] = OrderedDict()
         self._unsaved: OrderedDict[int, int] = OrderedDict()
-        """Bandits that have rows after their snapshot, and the first of these."""
+        """Bandits that have rows after their snapshot, and the first of these, in its order."""
         self._rows: dict[int, BanditRow] = {}
         self._named: dict[str, BanditRow] = {}
         self._tails: dict[int, list[Row]] | None = None
@@ -164,14 +168,16 @@ class Bandits:
         self._live.pop(number, None)
         self._unsaved.pop(number, None)
 
-    def save_some(self, look_up: StoreLookUp) -> None:
-        """Save the bandits whose snapshots are old."""
+    def save_some(self, look_up: StoreLookUp, rows: int) -> None:
+        """Save bandits whose snapshots are old, in a transaction that has written so many rows."""
         if not self._unsaved:
             return
         last = look_up.tx.last()[0]
+        most = MOST_ROWS * max(1.0, len(self._unsaved) / MANY)
+        at_once = 1 + rows // ROWS_PER_SAVE
         saved = 0
-        for number, first in list(islice(self._unsaved.items(), AT_ONCE + len(self._damaged))):
-            if last - first < MOST_ROWS or saved == AT_ONCE:
+        for number, first in list(islice(self._unsaved.items(), at_once + len(self._damaged))):
+            if last - first < most or saved == at_once:
                 break
             self._known_tails(look_up.tx)
             saved += self._save(look_up, number)
@@ -196,8 +202,7 @@ class Bandits:
         return True
 
     def _set_checkpoint(self, tx: Transaction) -> None:
-        # The first to change is the first in the list, but after a crash tails come in any order.
-        first = min(self._unsaved.values(), default=tx.last()[0] + 1)
+        first = next(iter(self._unsaved.values()), tx.last()[0] + 1)
         tx.set_number("checkpoint", first - 1)
 
     def _known_tails(self, tx: Transaction) -> dict[int, list[Row]]:
@@ -231,6 +236,8 @@ class Bandits:
                 continue
             tails.setdefault(row.bandit, []).append(row)
             self._unsaved.setdefault(row.bandit, row.seq)
+        # Some may have changed before, and after the rows that were just read.
+        self._unsaved = OrderedDict(sorted(self._unsaved.items(), key=lambda each: each[1]))
         return tails
 
 

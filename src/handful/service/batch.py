@@ -36,6 +36,7 @@ class Batch:
         self.touched: set[int] = set()
         """Bandits that have new rows."""
         self.seq, self.now = self._began(tx, time)
+        self._first = self.seq
         self._rows: dict[int, Row] = {}
         self._answers: dict[int, int] = {}
 
@@ -78,9 +79,9 @@ class Batch:
         if self._rows:
             self.tx.append(self._rows.values())
             self._rows = {}
-        for decision, seq in self._answers.items():
-            self.tx.set_answer(decision, seq)
-        self._answers = {}
+        if self._answers:
+            self.tx.set_answers(self._answers)
+            self._answers = {}
 
     def finish(self) -> None:
         """End the transaction: everything is handed to the store, and old snapshots are renewed.
@@ -89,7 +90,7 @@ class Batch:
         """
         self.flush()
         if self.touched:
-            self.bandits.save_some(self.look_up)
+            self.bandits.save_some(self.look_up, self.seq - self._first)
 
     @property
     def has_written(self) -> bool:

@@ -19,6 +19,7 @@ from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from handful.errors import DamagedStoreError, StoreInUseError
+from handful.service.auth import had_key, note_key
 from handful.service.bandit import Bandit
 from handful.service.doctor import Replay
 from handful.service.shared_bandits import loader
@@ -91,6 +92,8 @@ class _Copy:
             target.put_answered(scope, key, answer, at)
         for caller in source.caller_keys():
             target.put_caller_key(caller)
+        if had_key(source):
+            note_key(target)
         self._caches()
 
     def _page(self, page: list[Row]) -> None:
@@ -104,11 +107,7 @@ class _Copy:
                 if answer is not None:
                     answers[row.seq] = answer
         target.append(page if self._shared is not None else self._without_gaps(page))
-        if self._shared is not None:
-            self._shared.set_answers(answers)
-        else:
-            for decision, seq in answers.items():
-                target.set_answer(decision, seq)
+        target.set_answers(answers)
         for row in page:
             if row.seq in keys:
                 target.set_key(row.bandit, keys[row.seq], row.seq)
@@ -181,6 +180,7 @@ def _compared(source: Transaction, target: Transaction) -> Copied:
     same("sets of allowed arms", source.subsets(), target.subsets())
     same("answered requests", source.answered_requests(), target.answered_requests())
     same("keys", source.caller_keys(), target.caller_keys())
+    same("whether there was a key", [had_key(source)], [had_key(target)])
     made, again = _replayed(source), _replayed(target)
     load = loader(target)
     for number, bandit in made.items():

@@ -12,7 +12,7 @@ The requests themselves are in two rooms: `bandit_requests.py` (bandits and thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from handful.service.about import About
@@ -94,11 +94,6 @@ class Desk:
         """Whether statements wait for another machine, and not only commits for the disk."""
         return False
 
-    @property
-    def sweeps(self) -> bool:
-        """Whether there are windows to end."""
-        return bool(self.windows)
-
     def sweep(self) -> bool:
         """End the windows that have passed; return whether there may be more to do at once."""
         with self.batch() as session:
@@ -126,11 +121,11 @@ class Session(BanditRequests, DecisionRequests):
     def prepare(self, requests: Sequence[tuple[About, bool, int]]) -> None:
         """Do nothing: one process has all that requests need at hand."""
 
-    def sweep(self) -> bool:
-        """End the windows that have passed; return whether there may be more to do at once."""
+    def sweep(self, windows: Iterable[float] | None = None) -> bool:
+        """End what has passed of all windows, or of some; return whether there may be more."""
         more = False
         self.flush()
-        for window in self.windows:
+        for window in self.windows if windows is None else windows:
             after = self.windows.upto(window)
             before = self.now - int(window * 1000.0)
             upto = self.tx.written_by(before, after, MOST_DUE)

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import signal
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from handful import __version__
 from handful.errors import SettingError, StoreUnavailableError
-from handful.service import logs
+from handful.service import http, logs
 from handful.service.app import Service
 from handful.service.auth import is_loopback
 from handful.service.limits import Limits
 from handful.service.origins import Origins
-from handful.service.problems import Problem
 from handful.service.shared import desk_of
 from handful.storage.opening import open_store, shown
 
-HEADER_SECONDS = 30.0
-"""The head of a request must have come by then."""
-MOST_HEAD = 2**16
-"""Bytes of the head of a request that may come without its end."""
 MOST_CONNECTIONS = 4000
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -50,104 +42,6 @@ class Address(NamedTuple):
         """The address as a link."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
-
-
-class Corked:
-    """A connection that sends the head and the body of an answer in one packet.
-
-    The server writes them one after the other, and each write would be a call of the system. What
-    is written is held until the event loop has nothing else to do in this turn.
-    """
-
-    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._held: list[bytes] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        """Send data soon."""
-        if not self._held:
-            self._loop.call_soon(self.flush)
-        self._held.append(data)
-
-    def flush(self) -> None:
-        """Send what is held."""
-        if self._held:
-            held, self._held = self._held, []
-            self._transport.write(held[0] if len(held) == 1 else b"".join(held))
-
-    def close(self) -> None:
-        """Send what is held, and close the connection."""
-        self.flush()
-        self._transport.close()
-
-
-class PatientProtocol(HttpToolsProtocol):
-    """HTTP/1.1 that hangs up on callers who never finish the head of a request."""
-
-    waiting_since: float | None = None
-    """Since when a request is waited for; None while one is being handled."""
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
-        corked: Any = Corked(transport, self.loop)
-        super().connection_made(corked)
-        self._in_head = True
-        self._heads = self._head_bytes = 0
-        self.waiting_since = self.loop.time()
-
-    def data_received(self, data: bytes) -> None:
-        """Read on, unless the head of a request is too large."""
-        was_in_head, heads = self._in_head, self._heads
-        super().data_received(data)
-        if was_in_head and heads == self._heads:
-            self._head_bytes += len(data)
-            if self._head_bytes > MOST_HEAD and not self.transport.is_closing():
-                self._refuse(431, f"the head of a request may have {MOST_HEAD} bytes: send less")
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP."""
-        self._refuse(400, "this is not a request of HTTP/1.1")
-
-    def _unsupported_upgrade_warning(self) -> None:
-        """Log nothing: who asks for another protocol is answered in this one."""
-
-    def _refuse(self, status: int, detail: str) -> None:
-        body = Problem(status, detail).body(secrets.token_hex(8))
-        head = (
-            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
-            "content-type: application/problem+json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
-
-    def hang_up_if_late(self, now: float) -> None:
-        """Close the connection if a request has been waited for too long."""
-        if self.waiting_since is not None and now - self.waiting_since > HEADER_SECONDS:
-            if self.cycle is None or self.cycle.response_complete:
-                self.transport.close()
-
-    def on_headers_complete(self) -> None:
-        """Wait no longer: the head is there."""
-        self.waiting_since = None
-        self._in_head = False
-        self._heads += 1
-        self._head_bytes = 0
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """Take what comes next for the head of another request."""
-        self._in_head = True
-        super().on_message_complete()
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request on this connection."""
-        self.waiting_since = self.loop.time()
-        super().on_response_complete()
 
 
 class Server(uvicorn.Server):
@@ -170,9 +64,9 @@ class Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         now = loop.time()
         for protocol in list(self.server_state.connections):
-            if isinstance(protocol, PatientProtocol):
+            if isinstance(protocol, http.PatientProtocol):
                 protocol.hang_up_if_late(now)
-        loop.call_later(min(1.0, HEADER_SECONDS), self._look)
+        loop.call_later(min(1.0, http.HEADER_SECONDS), self._look)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -185,10 +79,17 @@ class Server(uvicorn.Server):
                 signal.signal(sig, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop: answer what has come, and no more."""
-        log.info("stopping")
+        """Stop: answer what has come, and no more.
+
+        Nothing is logged here: the signal may have come while a line was being written.
+        """
         self._service.live.end_streams()
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what has come, and close everything."""
+        log.info("stopping")
+        await super().shutdown(sockets)
 
 
 def serve(
@@ -219,7 +120,7 @@ def serve(
     address = Address(address.host, listening.getsockname()[1])
     config = uvicorn.Config(
         service,
-        http=PatientProtocol,
+        http=http.PatientProtocol,
         ws="none",
         proxy_headers=False,
         lifespan="on",

@@ -15,11 +15,12 @@ Windows are ended bandit by bandit, by whichever server looks first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from handful.errors import DamagedStoreError
 from handful.service.about import About
+from handful.service.auth import had_key
 from handful.service.bandit import Bandit
 from handful.service.bodies import BanditList, BanditShown, NewBandit, Outcomes, Rewards
 from handful.service.clock import Clock
@@ -79,11 +80,6 @@ class SharedDesk(Desk):
         """Whether statements wait for another machine, and not only commits for the disk."""
         return True
 
-    @property
-    def sweeps(self) -> bool:
-        """Whether windows may have to be ended: of bandits of any server."""
-        return True
-
     def done(self, session: Session) -> None:
         """Note that a transaction is on disk."""
         super().done(session)
@@ -97,6 +93,7 @@ class SharedDesk(Desk):
             revision = tx.revision()
             if revision != self._revision:
                 self.keys.load(tx.caller_keys())
+                self.keys.needed = self.keys.needed or had_key(tx)
                 self._revision = revision
         if self.watches:
             now = tx.versions()
@@ -110,6 +107,10 @@ class _NoWindows(Windows):
 
     def __contains__(self, window: float) -> bool:
         return True
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield one entry, which stands for the windows of all bandits."""
+        return iter((0.0,))
 
 
 class SharedSession(Session):
@@ -227,15 +228,6 @@ class SharedSession(Session):
         """Return a row of the log by its number."""
         return self._rows.get(seq) or self.look_up.row(seq)
 
-    def flush(self) -> None:
-        """Hand everything to the store."""
-        if self._rows:
-            self.tx.append(self._rows.values())
-            self._rows = {}
-        if self._answers:
-            self.tx.set_answers(self._answers)
-            self._answers = {}
-
     def finish(self) -> None:
         """End the transaction: everything is handed to the store."""
         self.flush()
@@ -244,7 +236,7 @@ class SharedSession(Session):
                 window = self.bandits.live(number).config.window
                 if window is not None:
                     self.tx.set_due(number, self.now + int(window * 1000.0), unless_set=True)
-        self.bandits.save_some(self.look_up, self.touched)
+        self.bandits.save_held(self.tx, self.touched)
 
     def named(self, name: str) -> tuple[BanditRow, Bandit]:
         """Return the bandit that has a name now, as a row and live."""
@@ -348,7 +340,7 @@ class SharedSession(Session):
 
     # Windows.
 
-    def sweep(self) -> bool:
+    def sweep(self, windows: Iterable[float] | None = None) -> bool:
         """End windows that have passed; return whether there may be more to do at once."""
         self.desk.follow(self.tx)
         self.flush()

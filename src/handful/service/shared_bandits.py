@@ -194,13 +194,13 @@ class SharedBandits(Bandits):
             )
         self.put(look_up, number, bandit)
 
-    def save_some(self, look_up: StoreLookUp, touched: Iterable[int] = ()) -> None:
-        """Save bandits that have many rows after their snapshots. They are held."""
-        for number in touched:
+    def save_held(self, tx: Transaction, numbers: Iterable[int]) -> None:
+        """Save those of some bandits, which are held, that have many rows after their snapshots."""
+        for number in numbers:
             if self._since.get(number, 0) >= SAVED_AFTER and number in self._live:
-                self._save_held(look_up.tx, number)
+                self._put_snapshot(tx, number)
 
-    def _save_held(self, tx: Transaction, number: int) -> None:
+    def _put_snapshot(self, tx: Transaction, number: int) -> None:
         body = self._live[number].to_bytes()
         tx.put_snapshot(Snapshot(number, self._versions[number], body))
         self._since[number] = 0
@@ -212,7 +212,7 @@ class SharedBandits(Bandits):
         unsaved = [number for number, rows in self._since.items() if rows and number in self._live]
         for number, version in tx.hold([], unsaved, 0, None).versions.items():
             if number in unsaved and self.version(number) == version:
-                self._save_held(tx, number)
+                self._put_snapshot(tx, number)
 
     def trim(self) -> None:
         """Forget the bandits that were not used for the longest time: the store has them."""

@@ -17,7 +17,6 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from handful.errors import DamagedStoreError, StoreError, StoreUnavailableError
@@ -30,6 +29,8 @@ MOST_AT_ONCE = 256
 """Requests in one transaction."""
 SWEEP_EVERY = 0.5
 """Seconds between two looks at the windows of decisions."""
+SWEEP_AGAIN = 60.0
+"""Seconds between two looks if what is looked at is damaged."""
 
 T = TypeVar("T")
 Work = Callable[[Session], Any]
@@ -40,7 +41,8 @@ class Asked(NamedTuple):
     """A request that waits."""
 
     work: Work
-    future: asyncio.Future[Any]
+    done: Callable[[Any], None]
+    """Called with what it returns, or with the `Problem` for which it was refused."""
     reads: bool
     """Whether it only reads."""
     about: About
@@ -66,7 +68,8 @@ class Writer:
         self.failing: str | None = None
         """Why the store could not be used; None if it could, or can again."""
         self.batches = 0
-        self._sweeps = True
+        self._stuck: dict[float, float] = {}
+        """Windows that could not be ended, and when to try again."""
 
     def start(self) -> None:
         """Begin to work."""
@@ -77,21 +80,38 @@ class Writer:
         """How many requests are queued."""
         return len(self._queue)
 
-    async def run(
-        self, work: Callable[[Session], T], *, reads: bool = False, about: About = NOTHING
-    ) -> T:
+    async def run(self, work: Callable[[Session], T], *, reads: bool = False) -> T:
         """Run a request; return what it returns when that is on disk.
 
         One that only `reads` is answered on a full disk, too.
         """
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        def done(result: Any) -> None:
+            if future.done():
+                return  # the caller has gone away
+            if isinstance(result, Problem):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+        self.submit(work, done, reads)
+        return await future
+
+    def submit(
+        self,
+        work: Callable[[Session], T],
+        done: Callable[[T | Problem], None],
+        reads: bool,
+        about: About = NOTHING,
+    ) -> None:
+        """Run a request soon, and call `done` with what became of it when that is on disk."""
         if self._stopping:
             raise Problem(503, "the service is stopping: try again soon", retry_after=1)
         if len(self._queue) >= self._most_waiting:
             raise Problem(503, "too many requests are waiting: try again soon", retry_after=1)
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.append(Asked(work, future, reads, about))
+        self._queue.append(Asked(work, done, reads, about))
         self._wake.set()
-        return await future
 
     async def stop(self) -> None:
         """Run what is queued, save every bandit, and close the store."""
@@ -105,8 +125,9 @@ class Writer:
         loop = asyncio.get_running_loop()
         next_sweep = loop.time() + SWEEP_EVERY
         while not (self._stopping and not self._queue):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), max(0.0, next_sweep - loop.time()))
+            timer = loop.call_at(next_sweep, self._wake.set)
+            await self._wake.wait()
+            timer.cancel()
             self._wake.clear()
             while self._queue:
                 taken = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_AT_ONCE))]
@@ -128,12 +149,10 @@ class Writer:
                 taken = [each for each in taken if each.reads]
         done += await self._handle(taken)
         for each, result in done:
-            if each.future.done():
-                continue  # the caller has gone away
-            if isinstance(result, Problem):
-                each.future.set_exception(result)
-            else:
-                each.future.set_result(result)
+            try:
+                each.done(result)
+            except Exception:
+                log.exception("a request was handled, and could not be answered")
 
     async def _handle(self, taken: list[Asked]) -> Done:
         """Run requests in one transaction; if it fails, in smaller ones."""
@@ -227,24 +246,33 @@ class Writer:
 
     async def _sweep(self) -> bool:
         """End the windows that have passed; return whether there may be more to do at once."""
-        more = False
-
-        def handle(session: Session) -> None:
-            nonlocal more
-            more = session.sweep()
-
+        now = asyncio.get_running_loop().time()
         try:
             works = self.failing is None or await self._probe() is None
-            if self._desk.sweeps and self._sweeps and works:
-                await self._commit(handle)
-        except DamagedStoreError as error:
-            # It would be the same at every look.
-            self._sweeps = False
-            log.error("windows are not ended any more", extra={"reason": str(error)})
+            windows = [each for each in self._desk.windows if self._stuck.get(each, now) <= now]
+            return works and bool(windows) and await self._sweep_windows(windows, now)
         except StoreError as error:
             self._refusal(error)
         except Exception:
             log.exception("windows could not be ended")
+        return False
+
+    async def _sweep_windows(self, windows: list[float], now: float) -> bool:
+        more = False
+
+        def handle(session: Session) -> None:
+            nonlocal more
+            more = session.sweep(windows)
+
+        try:
+            await self._commit(handle)
+        except DamagedStoreError as error:
+            if len(windows) > 1:
+                # Rows that one window has to look at are damaged: alone, it fails alone.
+                return any([await self._sweep_windows([each], now) for each in windows])
+            self._stuck[windows[0]] = now + SWEEP_AGAIN
+            reason = f"windows of {windows[0]:g} s: {error}"
+            log.error("windows cannot be ended, and are tried again", extra={"reason": reason})
         return more
 
     def _refusal(self, error: StoreError) -> Problem:

@@ -27,7 +27,7 @@ All reading and writing is in a **transaction**:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -138,6 +138,11 @@ class Transaction(ABC):
     def set_answer(self, decision: int, seq: int) -> None:
         """Note which row answered a decision."""
 
+    def set_answers(self, answers: Mapping[int, int]) -> None:
+        """Note which rows answered decisions. A store may have a faster way than one by one."""
+        for decision, seq in answers.items():
+            self.set_answer(decision, seq)
+
     @abstractmethod
     def due(self, after: int, upto: int) -> dict[int, list[Due]]:
         """Return the decisions with `after` < number <= `upto`, in order, for each bandit."""
@@ -195,8 +200,8 @@ class Transaction(ABC):
         """Return the labels of arms by number: all that were ever added, or some."""
 
     @abstractmethod
-    def labels_from(self, bandit: int, first: int) -> list[str]:
-        """Return the labels of the arms from this number on."""
+    def labels_from(self, bandit: int, first: int, limit: int | None = None) -> list[str]:
+        """Return the labels of the arms from this number on, at most `limit` of them."""
 
     @abstractmethod
     def put_labels(self, bandit: int, first: int, labels: Iterable[str]) -> None:

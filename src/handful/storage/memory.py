@@ -197,9 +197,9 @@ class _MemoryTransaction(Transaction):
         except KeyError as error:
             raise DamagedStoreError(f"the label of arm {error.args[0]} is missing") from None
 
-    def labels_from(self, bandit: int, first: int) -> list[str]:
+    def labels_from(self, bandit: int, first: int, limit: int | None = None) -> list[str]:
         every = self.labels(bandit)
-        return [every[number] for number in sorted(every) if number >= first]
+        return [every[number] for number in sorted(every) if number >= first][:limit]
 
     def put_labels(self, bandit: int, first: int, labels: Iterable[str]) -> None:
         for number, label in enumerate(labels, first):

@@ -127,15 +127,16 @@ def verified(table: str, found: tuple[Any, ...], body: int | None = None) -> tup
 
     `body` is the index of the column that is checked as bytes.
     """
-    *values, check = found
-    rest = values
-    long = b""
-    if body is not None:
-        rest = values[:body] + values[body + 1 :]
+    values, check = found[:-1], found[-1]
+    if body is None:
+        sound = crc32(repr((table, *values)).encode()) == check
+    else:
         long = values[body]
-    if type(long) is not bytes or row_checksum(table, *rest, body=long) != check:
+        rest = values[:body] + values[body + 1 :]
+        sound = type(long) is bytes and row_checksum(table, *rest, body=long) == check
+    if not sound:
         raise damaged(f"a row of its table {table!r} does not match its checksum")
-    return tuple(values)
+    return values
 
 
 def answer_number(decision: int, seq: int) -> int:
@@ -184,3 +185,22 @@ def expected_schema() -> list[tuple[Any, ...]]:
         return schema_of(connection)
     finally:
         connection.close()
+
+
+def refuse_foreign_wal(path: Path, wal: Path) -> None:
+    """Refuse a backup that was put beside the write-ahead log of the store before it.
+
+    SQLite would apply that log to the backup, whatever file it was written for. A store in use says
+    in its first page that it has a write-ahead log, and a backup says that it has none.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(20)
+        has_log = wal.stat().st_size > 0
+    except FileNotFoundError:
+        return
+    if has_log and len(start) == 20 and start[18:20] == b"\x01\x01":
+        raise DamagedStoreError(
+            f"{str(path)!r} is a backup, and {str(wal)!r} belongs to the store that was there "
+            f"before it: remove {wal.name} and {path.name}-shm, and nothing of the backup is lost"
+        )

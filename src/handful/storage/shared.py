@@ -109,10 +109,6 @@ class SharedTransaction(Transaction):
         """Return the rows of bandits after a number each, at most so many of each."""
 
     @abstractmethod
-    def set_answers(self, answers: dict[int, int]) -> None:
-        """Note which rows answered decisions."""
-
-    @abstractmethod
     def set_due(self, bandit: int, at: int | None, *, unless_set: bool = False) -> None:
         """Note when the window of the oldest open decision of a bandit ends; None: never."""
 

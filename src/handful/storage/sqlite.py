@@ -25,6 +25,7 @@ from handful.storage.schema import (
     expected_schema,
     head_in_file,
     make_tables,
+    refuse_foreign_wal,
     row_checksum,
     schema_of,
     verified,
@@ -34,6 +35,10 @@ from handful.storage.transaction import SQLiteTransaction
 MIGRATIONS: dict[int, tuple[str, ...]] = {}
 """By version: the statements that make the tables of the next one. Nothing is released yet, so
 there is one version. A version that was released has a store in tests/storage/golden."""
+
+CHECKPOINT_PAGES = 4000
+"""Pages in the write-ahead log after which they are copied to the file: 16 MB. The commit that
+copies them takes long, so it should be rare; and a page that has changed often is copied once."""
 
 
 class SQLiteStorage(Storage):
@@ -57,6 +62,7 @@ class SQLiteStorage(Storage):
     @guarded
     def _open(self, durable: bool) -> None:
         new = not self.path.exists()
+        refuse_foreign_wal(self.path, self._wal)
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self.connection = connection
         try:
@@ -68,6 +74,7 @@ class SQLiteStorage(Storage):
                 )
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             connection.execute("PRAGMA cache_size=-65536")
             connection.execute("PRAGMA temp_store=MEMORY")
             connection.execute("PRAGMA cell_size_check=ON")

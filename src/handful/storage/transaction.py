@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -188,15 +188,21 @@ class SQLiteTransaction(Transaction):
             raise damaged(f"decision {decision} was answered after the end of the log")
         return answer
 
-    @guarded
     def set_answer(self, decision: int, seq: int) -> None:
-        changed = self._run(
+        self.set_answers({decision: seq})
+
+    @guarded
+    def set_answers(self, answers: Mapping[int, int]) -> None:
+        changed = self._run_many(
             "UPDATE log SET answer=? WHERE seq=? AND answer=?",
-            (answer_number(decision, seq), decision, answer_number(decision, 0)),
+            [
+                (answer_number(decision, seq), decision, answer_number(decision, 0))
+                for decision, seq in answers.items()
+            ],
         )
-        if changed.rowcount != 1:
-            raise damaged(f"decision {decision} cannot be answered by row {seq}")
-        self._seen = decision, seq
+        if changed.rowcount != len(answers):
+            raise damaged(f"one of the decisions {sorted(answers)} cannot be answered")
+        self._seen = 0, None
 
     @guarded
     def due(self, after: int, upto: int) -> dict[int, list[Due]]:
@@ -341,11 +347,11 @@ class SQLiteTransaction(Transaction):
         return {number: label for _, number, label in (verified("labels", each) for each in found)}
 
     @guarded
-    def labels_from(self, bandit: int, first: int) -> list[str]:
+    def labels_from(self, bandit: int, first: int, limit: int | None = None) -> list[str]:
         found = self._run(
             "SELECT bandit, number, label, checksum FROM labels WHERE bandit=? AND number>=? "
-            "ORDER BY number",
-            (bandit, first),
+            "ORDER BY number LIMIT ?",
+            (bandit, first, -1 if limit is None else limit),
         ).fetchall()
         labels = [verified("labels", each)[1:] for each in found]
         if [number for number, _ in labels] != list(range(first, first + len(labels))):
@@ -390,7 +396,8 @@ class SQLiteTransaction(Transaction):
     @guarded
     def put_point(self, bandit: int, point: Point, stride: int) -> None:
         self._insert("points", bandit, *point, replace=True)
-        self._run("DELETE FROM points WHERE bandit=? AND decisions % ? != 0", (bandit, stride))
+        if stride > 1:
+            self._run("DELETE FROM points WHERE bandit=? AND decisions % ? != 0", (bandit, stride))
 
     @guarded
     def answered(self, scope: str, key: str) -> Answer | None:

@@ -254,6 +254,17 @@ class StorageContract:
                 expect(tx.answer_to(other) is None, f"row {other} has an answer")
             expect_equal(tx.row(3), decided(3), "a decision that was answered")
 
+    def test_several_answers(self) -> None:
+        storage = self.new()
+        with storage.begin() as tx:
+            tx.append([created(1), *map(decided, (2, 3, 4)), rewarded(5, 4), rewarded(6, 2)])
+            expect(tx.answer_to(4) is None, "a decision was answered too early")
+            tx.set_answers({4: 5, 2: 6})
+            expect_equal(tx.answer_to(4), 5, "one of two answers, at once")
+        with self.reopened(storage).begin() as tx:
+            found = [tx.answer_to(seq) for seq in (2, 3, 4)]
+            expect_equal(found, [6, None, 5], "answers that were set together")
+
     def test_due(self) -> None:
         storage = self.new()
         with storage.begin() as tx:
@@ -363,6 +374,7 @@ class StorageContract:
             expect_equal(tx.labels(3), {}, "labels of another bandit")
             expect_equal(tx.labels_from(1, 2), ["a b", "d"], "labels from the third on")
             expect_equal(tx.labels_from(1, 4), [], "labels from the fifth on")
+            expect_equal(tx.labels_from(1, 1, 2), tx.labels_from(1, 1)[:2], "two labels")
             with expect_error(DamagedStoreError, "a label that is missing"):
                 tx.labels(1, [4])
 

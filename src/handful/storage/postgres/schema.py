@@ -11,8 +11,8 @@ are bytes of UTF-8, since text of PostgreSQL cannot contain U+0000.
 
 Numbers and times are drawn by `draw`: two sequences, which no transaction locks or rolls back, and
 a lock of the session for the moment in which both are read and set. So higher numbers never have
-earlier times. `hold` locks the rows of bandits, and then draws. A crash may take sequences back, but not behind a row that was committed: the commit
-has written what was logged before it.
+earlier times. `hold` locks the rows of bandits, and then draws. A crash may take sequences back,
+but not behind a row that was committed: the commit has written what was logged before it.
 """
 
 from __future__ import annotations

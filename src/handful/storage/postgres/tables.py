@@ -185,10 +185,11 @@ class Tables(SharedTransaction):
                 raise damaged(f"labels of bandit {bandit} are missing")
         return {number: bytes(label).decode() for number, label in found}
 
-    def labels_from(self, bandit: int, first: int) -> list[str]:
+    def labels_from(self, bandit: int, first: int, limit: int | None = None) -> list[str]:
         found = self._all(
-            "SELECT number, label FROM labels WHERE bandit = %s AND number >= %s ORDER BY number",
-            (bandit, first),
+            "SELECT number, label FROM labels WHERE bandit = %s AND number >= %s "
+            "ORDER BY number LIMIT %s",
+            (bandit, first, limit),
         )
         if [number for number, _ in found] != list(range(first, first + len(found))):
             raise damaged(f"labels of bandit {bandit} are missing")

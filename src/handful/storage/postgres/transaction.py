@@ -6,7 +6,7 @@ the next statement that is read from, or with the commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
@@ -304,8 +304,7 @@ class PostgresTransaction(Tables):
     def set_answer(self, decision: int, seq: int) -> None:
         self.set_answers({decision: seq})
 
-    def set_answers(self, answers: dict[int, int]) -> None:
-        """Note which rows answered decisions."""
+    def set_answers(self, answers: Mapping[int, int]) -> None:
         self._write(
             "INSERT INTO answers SELECT * FROM unnest(%s::bigint[], %s::bigint[])",
             (list(answers), list(answers.values())),
