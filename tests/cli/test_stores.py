@@ -111,10 +111,6 @@ def test_every_command_takes_a_store_in_postgresql(store: Path, tmp_path: Path) 
     digest = copied.stdout.rpartition("SHA-256 ")[2]
     assert run("copy", "--from", store, "--to", address).exit_code == 1  # it is not empty
 
-    run("keys", "add", "--store", address, "--name", "ops", "--scope", "admin")
-    (key,) = json.loads(run("keys", "list", "--store", address, "--json").stdout)
-    assert run("keys", "remove", "--store", address, key["id"]).exit_code == 0
-
     said = run("doctor", "--store", address)
     assert (said.exit_code, "all is well" in said.stdout) == (0, True)
     tables = [tmp_path / "file.jsonl", tmp_path / "postgres.jsonl"]
@@ -130,6 +126,9 @@ def test_every_command_takes_a_store_in_postgresql(store: Path, tmp_path: Path) 
     assert [path.name for path in tmp_path.glob("backup*")] == ["backup.db"]
     for path in (copy, backup):
         assert run("doctor", "--store", path).exit_code == 0
+    run("keys", "add", "--store", address, "--name", "ops", "--scope", "admin")
+    (key,) = json.loads(run("keys", "list", "--store", address, "--json").stdout)
+    assert run("keys", "remove", "--store", address, key["id"]).exit_code == 0
 
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
