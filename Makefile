@@ -17,7 +17,7 @@ SOURCES := src tests benchmarks examples stubs
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures page-pictures \
-	bench bench-online bench-fleet bench-serve bench-sweep dist browser hooks clean
+	bench bench-online bench-fleet bench-serve bench-shared bench-concurrency bench-sweep dist browser nginx hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -74,6 +74,15 @@ browser: ## install Chromium by the system's package manager, if there is none
 	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	    $$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
+# An example has two servers behind nginx; Debian and Ubuntu have it as a package.
+nginx: ## install nginx by the system's package manager, if there is none
+	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { \
+	  echo "installing nginx ..."; \
+	  command -v apt-get >/dev/null || { echo "please install nginx"; exit 1; }; \
+	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    $$sudo apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; }
+
 test: ## lint and tests: what CI runs; WORKERS=4 for more cores
 	@$(MAKE) --no-print-directory -j2 browser $(VENV)/.dev
 	@$(MAKE) --no-print-directory lint
@@ -82,7 +91,7 @@ test: ## lint and tests: what CI runs; WORKERS=4 for more cores
 test-fast: $(VENV)/.dev ## no browser, no compiling of kernels: under a minute on two idle cores
 	$(PYTEST) -m '$(FAST)'
 
-test-long: $(VENV)/.dev browser ## what make test leaves out: full-size checks, more cases (long)
+test-long: $(VENV)/.dev browser nginx ## what make test leaves out: full-size checks, more cases (long)
 	$(PYTEST) -m long
 
 # A selection, since kernels are compiled anew: arrays, kernels, frames, files, figures, templates and
@@ -120,6 +129,12 @@ bench-serve: $(VENV)/.dev ## the service under load beside a bare app and withou
 
 bench-sweep: $(VENV)/.sim ## the overhead of Dask on the paper's sweep beside local threads (minutes)
 	@$(BIN)/python -m benchmarks.sweep $(RUNS)
+
+bench-shared: $(VENV)/.dev ## one and two servers on PostgreSQL beside SQLite (minutes)
+	@$(BIN)/python -m benchmarks.shared_store
+
+bench-concurrency: $(VENV)/.dev ## the regret of a bandit that several servers decide for (minutes)
+	@$(BIN)/python -m benchmarks.concurrency
 
 dist: $(VENV)/.dev ## the sdist and the wheel: dist/
 	$(BIN)/python -m build --no-isolation

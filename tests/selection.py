@@ -244,6 +244,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/service/test_hostile.py::test_long",
         "tests/service/test_machine.py::test_long",
         "tests/service/test_openapi.py::test_long",
+        "tests/service/test_shared.py::test_long",
     ),
     # Takes more than some tenths of a second in plain Python.
     SLOW: (
@@ -282,6 +283,13 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_public_face.py::test_replay_is",
         "tests/test_public_face.py::test_simulate_is",
         "tests/test_key_value.py",  # starts servers
+        "tests/cli/test_stores.py::test_every_command",  # starts PostgreSQL
+        "tests/service/test_copying.py",
+        "tests/service/test_severed.py",
+        "tests/service/test_shared.py",
+        "tests/service/test_shared_kill.py",
+        "tests/storage/test_golden.py::test_a_store_in_postgresql",
+        "tests/storage/test_postgres.py",
         "tests/service/test_kill.py",  # kills servers
         "tests/service/test_torn.py",
         "tests/service/test_unavailable.py",

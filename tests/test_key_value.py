@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 import handful
+from tests import postgres
 from tests.pages import ROOT, blocks, run_page
-from tests.servers import postgres_server, redis_server
+from tests.redis_server import redis_server
 
 PAGE = ROOT / "docs" / "key-value.md"
 KILLS = 12
@@ -44,8 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def servers(folder: Path) -> Iterator[dict[str, str]]:
-    with postgres_server(folder) as postgres, redis_server(folder) as redis:
-        yield {"POSTGRES": postgres, "REDIS": redis}
+    url = postgres.shared().address().partition("&schema=")[0]
+    with redis_server(folder) as redis:
+        yield {"POSTGRES": url, "REDIS": redis}
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""`handful doctor --store`, `backup`, `export` and `keys`, on a store with a history."""
+"""`handful doctor --store`, `backup`, `copy`, `export` and `keys`, on a store with a history."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from handful.cli.app import app
 from handful.service.auth import digest_of
 from handful.storage import SQLiteStorage
+from tests.postgres import shared
 from tests.service.workload import Workload
 
 
@@ -100,3 +101,43 @@ def test_keys_are_made_listed_and_removed(tmp_path: Path) -> None:
     assert run("keys", "remove", "--store", store, listed[0]["id"]).exit_code == 0
     assert run("keys", "remove", "--store", store, listed[0]["id"]).exit_code == 2
     assert run("keys", "add", "--store", store, "--name", "x", "--scope", "all").exit_code == 2
+
+
+def test_every_command_takes_a_store_in_postgresql(store: Path, tmp_path: Path) -> None:
+    address = shared().new_store()
+    copied = run("copy", "--from", store, "--to", address)
+    assert copied.exit_code == 0, copied.stderr
+    assert f"equal to {store}" in copied.stdout
+    digest = copied.stdout.rpartition("SHA-256 ")[2]
+    assert run("copy", "--from", store, "--to", address).exit_code == 1  # it is not empty
+
+    said = run("doctor", "--store", address)
+    assert (said.exit_code, "all is well" in said.stdout) == (0, True)
+    tables = [tmp_path / "file.jsonl", tmp_path / "postgres.jsonl"]
+    for place, table in zip((store, address), tables, strict=True):
+        assert run("export", "--store", place, "--out", table).exit_code == 0
+    assert tables[0].read_text() == tables[1].read_text()
+
+    copy, backup = tmp_path / "copy.db", tmp_path / "backup.db"
+    assert run("copy", "--from", address, "--to", copy).stdout.endswith(digest)
+    assert run("copy", "--from", address, "--to", copy).exit_code == 1  # it exists
+    assert run("backup", "--store", address, "--out", backup).exit_code == 0
+    assert run("backup", "--store", address, "--out", backup).exit_code == 1
+    assert [path.name for path in tmp_path.glob("backup*")] == ["backup.db"]
+    for path in (copy, backup):
+        assert run("doctor", "--store", path).exit_code == 0
+    run("keys", "add", "--store", address, "--name", "ops", "--scope", "admin")
+    (key,) = json.loads(run("keys", "list", "--store", address, "--json").stdout)
+    assert run("keys", "remove", "--store", address, key["id"]).exit_code == 0
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    for wrong, said in (
+        ("mysql://host/db", "postgresql://HOST/DATABASE"),
+        ("postgresql://me:secret@127.0.0.1:1/db", "cannot be reached"),
+    ):
+        for words in (("doctor", "--store", wrong), ("copy", "--from", wrong, "--to", "x.db")):
+            found = run(*words)
+            assert found.exit_code in (1, 2)
+            assert said in found.stderr
+            assert "secret" not in found.output

@@ -75,17 +75,21 @@ class Machine(RuleBasedStateMachine):
         self._before = bandits.MOST_ROWS, bandits.MOST_LIVE
         bandits.MOST_ROWS, bandits.MOST_LIVE = 7, 2  # snapshots and evictions all the time
         self._folder = tempfile.TemporaryDirectory()
-        self.world = World(Path(self._folder.name) / "store.db" if self.on_disk else None)
+        self.world = self.new_world()
         self.names: dict[str, Model] = {}
         self.all: dict[int, Model] = {}
         self.decisions: dict[str, Decision] = {}
         self.labels = 0
         self.keys = 0
 
+    def new_world(self) -> World:
+        """Return a world with an empty store."""
+        return World(Path(self._folder.name) / "store.db" if self.on_disk else None)
+
     def teardown(self) -> None:
         """Close the store."""
         bandits.MOST_ROWS, bandits.MOST_LIVE = self._before
-        self.world.desk.storage.close()
+        self.world.close()
         self._folder.cleanup()
 
     def _model(self, pick: int) -> tuple[str, Model]:

@@ -62,7 +62,7 @@ class Server:
     """A server of one store."""
 
     def __init__(
-        self, store: Path, constants: Mapping[str, float] | None = None, *options: str
+        self, store: Path | str, constants: Mapping[str, float] | None = None, *options: str
     ) -> None:
         self.store = store
         self._options = options

@@ -19,7 +19,7 @@ import pytest
 from handful.service.bandits import Bandits, StoreLookUp
 from handful.service.doctor import examine, replay
 from handful.service.ids import Ids
-from handful.storage import SQLiteStorage
+from handful.storage import SQLiteStorage, Storage
 from handful.storage.rows import ANSWERS, Kind, Row
 from tests.service.server import PATIENCE, SMALL, Answer, Client, Server
 
@@ -145,7 +145,8 @@ def run_cycles(store: Path, cycles: int) -> None:
     assert [wrong for each in told for wrong in each.wrong] == []
     assert not [line for line in lines if '"level":"error"' in line], lines
     check_store(store)
-    check_acknowledged(store, told)
+    with SQLiteStorage(store) as storage:
+        check_acknowledged(storage, told)
 
 
 def _asked(client: Client, bandit: dict[str, Any]) -> Answer:
@@ -168,19 +169,18 @@ def check_store(store: Path) -> None:
         tx.rollback()
 
 
-def check_acknowledged(store: Path, told: list[Acknowledged]) -> None:
+def check_acknowledged(storage: Storage, told: list[Acknowledged]) -> None:
     """What clients were told is in the log, once; the log has no decision twice."""
-    with SQLiteStorage(store) as storage:
-        ids = Ids(storage.identity())
-        with storage.begin() as tx:
-            rows = {row.seq: row for row in tx.rows()}
-            labels = {row.id: tx.labels(row.id) for row in tx.bandits()}
-            bodies = [
-                msgspec.json.decode(answer.body)
-                for key in sorted({key for each in told for key in each.decisions})
-                for name in (each["name"] for each in BANDITS)
-                if (answer := tx.answered(f"anybody POST /v1/bandits/{name}/decisions", key))
-            ]
+    ids = Ids(storage.identity())
+    with storage.begin() as tx:
+        rows = {row.seq: row for row in tx.rows()}
+        labels = {row.id: tx.labels(row.id) for row in tx.bandits()}
+        bodies = [
+            msgspec.json.decode(answer.body)
+            for key in sorted({key for each in told for key in each.decisions})
+            for name in (each["name"] for each in BANDITS)
+            if (answer := tx.answered(f"anybody POST /v1/bandits/{name}/decisions", key))
+        ]
     decisions = [made for each in told for batch in each.decisions.values() for made in batch]
     assert len(decisions) > 50
     numbers = [ids.number(made["id"]) for made in decisions]

@@ -7,8 +7,9 @@ from typing import Any
 
 from handful.service.bandits import Bandits, StoreLookUp
 from handful.service.bodies import BanditChange, NewBandit, NewDecisions
-from handful.service.desk import Desk, Session
+from handful.service.desk import Session
 from handful.service.problems import Problem
+from handful.service.shared import desk_of
 from handful.storage import Storage
 
 NEW: list[dict[str, Any]] = [
@@ -36,7 +37,7 @@ class Workload:
 
     def __init__(self, storage: Storage, seed: int, clock: FakeClock | None = None) -> None:
         self.clock = clock or FakeClock()
-        self.desk = Desk(storage, self.clock)
+        self.desk = desk_of(storage, self.clock)
         self.dice = random.Random(seed)
         self.open: list[str] = []
         self._count = 0

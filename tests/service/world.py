@@ -95,6 +95,10 @@ class World:
 
         return self.do(work)
 
+    def close(self) -> None:
+        """Close the store."""
+        self.desk.storage.close()
+
     def crash(self) -> None:
         """End without saving anything, and start again."""
         self.desk.storage.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import sqlite3
@@ -12,7 +13,11 @@ import pytest
 from handful.errors import DamagedStoreError, NewerStoreError
 from handful.service.doctor import examine
 from handful.storage import SQLiteStorage, contract, schema, sqlite
+from handful.storage.postgres import PostgresStorage
+from handful.storage.postgres import schema as postgres_schema
+from tests.postgres import shared
 from tests.storage.golden.write import FOLDER, what_follows
+from tests.storage.golden.write_postgres import what_follows as follows_in_postgres
 
 VERSIONS = range(1, contract.SCHEMA + 1)
 
@@ -71,3 +76,18 @@ def test_other_versions_are_refused_by_name(
     connection.close()
     with pytest.raises(error, match="version"):
         SQLiteStorage(store)
+
+
+@pytest.mark.parametrize("version", range(1, postgres_schema.VERSION + 1))
+def test_a_store_in_postgresql_is_sound_and_goes_on_as_it_did(version: int) -> None:
+    database = f"golden_{version}"
+    shared().program("psql", "-c", f"CREATE DATABASE {database}")
+    dump = gzip.decompress((FOLDER / f"postgres-{version}.sql.gz").read_bytes()).decode()
+    shared().program("psql", "-v", "ON_ERROR_STOP=1", database=database, given=dump)
+    address = shared().address().replace("/postgres?", f"/{database}?")
+    with PostgresStorage(address, create=False) as storage:
+        report = examine(storage)
+    assert report.problems == []
+    assert report.decisions > 100
+    expected = json.loads((FOLDER / f"postgres-{version}.json").read_text())
+    assert follows_in_postgres(address) == expected

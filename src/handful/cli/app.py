@@ -27,9 +27,10 @@ COMMANDS = {
     "paper": "Reproduce the paper: tables, figures, claims, report.",
     "leaderboard": "Compare every policy on the paper's instances and on others.",
     "bench": "Measure the simulator beside textbook loops and other packages.",
-    "serve": "Serve decisions over HTTP, from one file on disk.",
+    "serve": "Serve decisions over HTTP, from one file on disk or from PostgreSQL.",
     "keys": "Make, list and remove the keys of a store.",
     "backup": "Copy a store that may be in use.",
+    "copy": "Copy a store to another kind of store, and prove that it is the same.",
     "export": "Write the log of a store as Parquet or JSON lines.",
     "doctor": "Check that this installation, or a store, works.",
 }

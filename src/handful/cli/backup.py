@@ -7,19 +7,22 @@ from pathlib import Path
 import click
 
 from handful.cli.show import HELP
-from handful.cli.stores import STORE, store_option
+from handful.cli.stores import FILE, copied_to_file, store_option
 
 
 @click.command("backup", context_settings=HELP)
 @store_option
-@click.option("--out", type=STORE, required=True, help="The new file.")
-def command(store: Path, out: Path) -> None:
+@click.option("--out", type=FILE, required=True, help="The new file.")
+def command(store: str | Path, out: Path) -> None:
     """Copy a store to a new file, also while it is served.
 
     The copy has everything that was answered before the command began. Look at it with `handful
-    doctor --store`.
+    doctor --store`. Of a store in PostgreSQL, the copy is a file that can be served by itself.
     """
     from handful.storage.sqlite import copy_live
 
-    copy_live(store, out)
+    if isinstance(store, str):
+        copied_to_file(store, out)
+    else:
+        copy_live(store, out)
     click.echo(f"{out}: {out.stat().st_size:,} bytes")

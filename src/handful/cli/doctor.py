@@ -15,7 +15,7 @@ import click
 
 from handful import __version__
 from handful.cli.show import HELP
-from handful.cli.stores import STORE
+from handful.cli.stores import as_store
 from handful.errors import DamagedStoreError, EngineError
 
 PACKAGES = ("numba", "numpy", "polars", "matplotlib", "rich", "click", "pandas")
@@ -23,18 +23,24 @@ OPTIONAL = ("pandas",)
 
 
 @click.command("doctor", context_settings=HELP)
-@click.option("--store", type=STORE, default=None, help="Examine this store instead.")
+@click.option(
+    "--store",
+    metavar="FILE|ADDRESS",
+    callback=as_store,
+    default=None,
+    help="Examine this store instead.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-def command(store: Path | None, as_json: bool) -> None:
+def command(store: str | Path | None, as_json: bool) -> None:
     """Check that this installation works, or that a store does.
 
     Prints versions and where kernels are cached, runs the python and the compiled engine on one
     reward tape and compares them bit for bit, compares the kernels of the skipping engine with
     their source, and measures the speed. Exits with 1 if anything is wrong.
 
-    With --store, reads a whole store that is not being served: checks every row of its log, makes
-    every bandit again from the log alone, and compares the result byte for byte with the state that
-    a start would load.
+    With --store, reads a whole store (a file only while it is not being served): checks every row
+    of its log, makes every bandit again from the log alone, and compares the result byte for byte
+    with the state that a start would load.
     """
     if store is not None:
         _examine(store, as_json)
@@ -67,10 +73,10 @@ def command(store: Path | None, as_json: bool) -> None:
     sys.exit(bool(problems))
 
 
-def _examine(store: Path, as_json: bool) -> NoReturn:
+def _examine(store: str | Path, as_json: bool) -> NoReturn:
     """Print what is in a store and what is wrong with it, and exit."""
     from handful.service.doctor import examine
-    from handful.storage.sqlite import SQLiteStorage
+    from handful.storage.opening import open_store, shown
 
     def progress(row: int, rows: int) -> None:
         if sys.stderr.isatty():
@@ -79,7 +85,7 @@ def _examine(store: Path, as_json: bool) -> NoReturn:
     report = None
     problems = []
     try:
-        with SQLiteStorage(store, create=False) as storage:
+        with open_store(store, create=False, patient=True) as storage:
             report = examine(storage, progress)
             problems = report.problems
     except DamagedStoreError as error:
@@ -89,7 +95,7 @@ def _examine(store: Path, as_json: bool) -> NoReturn:
     else:
         if report is not None:
             click.echo(
-                f"{store}: {report.rows:,} rows, {report.bandits:,} bandits, "
+                f"{shown(store)}: {report.rows:,} rows, {report.bandits:,} bandits, "
                 f"{report.decisions:,} decisions, {report.rewards:,} rewards, "
                 f"{report.bytes:,} bytes"
             )

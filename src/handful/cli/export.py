@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from handful.cli.show import HELP
-from handful.cli.stores import STORE, store_option
+from handful.cli.stores import FILE, store_option
 from handful.errors import MissingExtraError, SettingError
 
 PART = 100_000
@@ -19,9 +19,9 @@ PART = 100_000
 
 @click.command("export", context_settings=HELP)
 @store_option
-@click.option("--out", type=STORE, required=True, help="FILE.parquet or FILE.jsonl.")
+@click.option("--out", type=FILE, required=True, help="FILE.parquet or FILE.jsonl.")
 @click.option("--bandit", default=None, help="Only the decisions of this bandit.")
-def command(store: Path, out: Path, bandit: str | None) -> None:
+def command(store: str | Path, out: Path, bandit: str | None) -> None:
     """Write the log of a store: a row for each decision, and what became of it.
 
     The store may be in use. `handful replay` evaluates policies on such a file.
@@ -29,12 +29,15 @@ def command(store: Path, out: Path, bandit: str | None) -> None:
     if out.suffix not in (".parquet", ".jsonl"):
         raise SettingError(f"{out} ends neither in .parquet nor in .jsonl: give another name")
     from handful.service.export import decisions
-    from handful.storage.sqlite import SQLiteStorage, copy_live
+    from handful.storage.opening import open_store
+    from handful.storage.sqlite import copy_live
 
     with TemporaryDirectory(dir=out.parent) as folder:
-        copy = Path(folder, "copy.db")
-        copy_live(store, copy)
-        with SQLiteStorage(copy, durable=False) as storage:
+        copy: str | Path = store
+        if isinstance(store, Path):
+            copy = Path(folder, "copy.db")
+            copy_live(store, copy)
+        with open_store(copy, durable=False, create=False, patient=True) as storage:
             found = decisions(storage, bandit)
             partial = Path(folder, out.name)
             written = (_parquet if out.suffix == ".parquet" else _json_lines)(found, partial)

@@ -1,4 +1,4 @@
-"""`handful keys`: make, list and remove the keys of a store that is not being served."""
+"""`handful keys`: make, list and remove the keys of a store: of a file while nobody serves it."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def command() -> None:
     help="decide, reward or admin; may be given several times.",
 )
 @click.option("--bandit", default=None, help="The only bandit that the key is for.")
-def add(store: Path, name: str, scopes: tuple[str, ...], bandit: str | None) -> None:
+def add(store: str | Path, name: str, scopes: tuple[str, ...], bandit: str | None) -> None:
     """Make a key and print it, this once."""
     from handful.service.auth import add_key, new_key
     from handful.service.problems import Problem
-    from handful.storage.sqlite import SQLiteStorage
+    from handful.storage.opening import open_store
 
     try:
         key, row = new_key(name, list(scopes), bandit, time.time_ns() // 1_000_000)
     except Problem as problem:
         raise SettingError(problem.detail) from None
-    with SQLiteStorage(store) as storage, storage.begin() as tx:
+    with open_store(store) as storage, storage.begin() as tx:
         add_key(tx, row)
     click.echo(key)
 
@@ -51,11 +51,11 @@ def add(store: Path, name: str, scopes: tuple[str, ...], bandit: str | None) -> 
 @command.command("list")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(store: Path, as_json: bool) -> None:
+def show(store: str | Path, as_json: bool) -> None:
     """List the keys: id, name, scopes, bandit."""
-    from handful.storage.sqlite import SQLiteStorage
+    from handful.storage.opening import open_store
 
-    with SQLiteStorage(store, create=False) as storage, storage.begin() as tx:
+    with open_store(store, create=False) as storage, storage.begin() as tx:
         rows = tx.caller_keys()
     if as_json:
         fields = ("id", "name", "scopes", "bandit")
@@ -68,16 +68,16 @@ def show(store: Path, as_json: bool) -> None:
 @command.command("remove")
 @store_option
 @click.argument("id")
-def remove(store: Path, id: str) -> None:
+def remove(store: str | Path, id: str) -> None:
     """Remove a key, by its id.
 
     A store that had a key is never open to callers without one again: after the last key is
     removed, nobody is let in until another is made.
     """
     from handful.service.auth import remove_key
-    from handful.storage.sqlite import SQLiteStorage
+    from handful.storage.opening import open_store
 
-    with SQLiteStorage(store, create=False) as storage, storage.begin() as tx:
+    with open_store(store, create=False) as storage, storage.begin() as tx:
         found = remove_key(tx, id)
         left = tx.caller_keys()
     if not found:

@@ -38,7 +38,7 @@ from handful.errors import MissingExtraError, SettingError
     help="Do not wait for the disk. For measurements: a power failure may lose answers.",
 )
 def command(
-    store: Path,
+    store: str | Path,
     host: str,
     port: int,
     rate: float,
@@ -49,10 +49,11 @@ def command(
     log_level: str,
     no_fsync: bool,
 ) -> None:
-    """Serve decisions over HTTP, from one file on disk.
+    """Serve decisions over HTTP, from one file on disk or from PostgreSQL.
 
-    An answer with a status of 2xx is on disk. On an address that others can reach, callers need a
-    key: make the first with `handful keys add --store FILE --scope admin`.
+    An answer with a status of 2xx is on disk. Several servers may share a store in PostgreSQL. On
+    an address that others can reach, callers need a key: make the first with `handful keys add
+    --store FILE --name admin --scope admin`.
 
     \b
     handful serve --store handful.db

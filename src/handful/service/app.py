@@ -66,6 +66,7 @@ class Service:
         with desk.batch() as session:
             needed = key_needed or had_key(session.tx)
             self.keys = Keys(session.tx.caller_keys(), needed)
+        desk.keys = self.keys
         self._buckets = Buckets(limits.per_second)
         self._origins = origins or Origins()
         self._patience = Patience(limits.body_seconds)
@@ -274,7 +275,7 @@ class Service:
         metrics.waiting.set(self.writer.waiting)
         metrics.batches.set(self.writer.batches)
         metrics.live.set(len(self.desk.bandits))
-        metrics.bytes.set(self.desk.storage.size())
+        metrics.bytes.set(self.desk.store_bytes())
         metrics.failing.set(self.writer.failing is not None)
         kind = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
         return 200, metrics.text(), (kind,)

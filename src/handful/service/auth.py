@@ -88,17 +88,22 @@ def had_key(tx: Transaction) -> bool:
     return tx.number(_HAD_KEY) > 0 or bool(tx.caller_keys())
 
 
+def note_key(tx: Transaction) -> None:
+    """Note that a store has had a key: it is closed to callers without one from now on."""
+    tx.set_number(_HAD_KEY, 1)
+
+
 def add_key(tx: Transaction, row: KeyRow) -> None:
     """Add a key to a store, which is closed to callers without one from now on."""
     tx.put_caller_key(row)
-    tx.set_number(_HAD_KEY, 1)
+    note_key(tx)
 
 
 def remove_key(tx: Transaction, id: str) -> bool:
     """Remove a key from a store, which stays closed; return whether there was one."""
     found = tx.remove_caller_key(id)
     if found:
-        tx.set_number(_HAD_KEY, 1)
+        note_key(tx)
     return found
 
 

@@ -330,7 +330,7 @@ class Bandit:
         elif kind == Kind.CLOSED:
             assert row.ref is not None
             assert row.mark is not None
-            self.close(row.ref, look_up.due(row.mark, row.ref).get(row.bandit, []))
+            self.close(row.ref, look_up.due_of(row.bandit, row.mark, row.ref))
         elif kind == Kind.ADDED:
             self.add(msgspec.json.decode(row.note or b"", type=list[str]))
         elif kind == Kind.REMOVED:
@@ -401,8 +401,8 @@ class LookUp(Protocol):
     def decision(self, row: Row) -> Row:
         """Return the row of the decision that a row refers to."""
 
-    def due(self, after: int, upto: int) -> dict[int, list[Due]]:
-        """Return the decisions with `after` < number <= `upto` for each bandit."""
+    def due_of(self, bandit: int, after: int, upto: int) -> list[Due]:
+        """Return the decisions of a bandit with `after` < number <= `upto`."""
 
 
 def check_change(

@@ -65,8 +65,7 @@ class BanditRequests(Batch):
         self.tx.put_labels(number, 0, given.arms)
         self.flush()  # another bandit may be saved in place of this one, with all its rows
         self.bandits.put(self.look_up, number, bandit)
-        if config.window is not None:
-            self.windows.watch(self.tx, config.window, seq)
+        self.watch(number, config.window, seq)
         return self._describe(number, bandit, self.now)
 
     def describe(self, name: str) -> BanditShown:
@@ -76,7 +75,11 @@ class BanditRequests(Batch):
         return self._describe(row.id, bandit, created.at if created else 0)
 
     def _describe(self, number: int, bandit: Bandit, created_at: int) -> BanditShown:
-        return shown.bandit(bandit, shown_time(created_at), self.seq)
+        return shown.bandit(bandit, shown_time(created_at), self._last_row(number))
+
+    def _last_row(self, number: int) -> int:
+        """Return the number of the last row that a bandit is shown by."""
+        return self.seq
 
     def listed(self, after: str, limit: int) -> BanditList:
         """Return bandits by name."""
@@ -111,9 +114,8 @@ class BanditRequests(Batch):
             self._close_now(row.id, bandit)
         bandit.change(change)
         self.write(Kind.CHANGED, row.id, note=msgspec.json.encode(change))
-        if change.window is not None and change.window != config.window:
-            after = max(row.created, bandit.counted.closed)
-            self.windows.watch(self.tx, change.window, after)
+        if change.window != config.window:
+            self.watch(row.id, change.window, max(row.created, bandit.counted.closed))
         return self.describe(name)
 
     def _close_now(self, number: int, bandit: Bandit) -> None:
@@ -127,7 +129,7 @@ class BanditRequests(Batch):
         config = bandit.config
         if config.default is not None and config.window is not None:
             after = max(bandit.counted.closed, min(self.windows.upto(config.window), upto))
-        bandit.close(upto, self.look_up.due(after, upto).get(number, []))
+        bandit.close(upto, self.look_up.due_of(number, after, upto))
         self.write(Kind.CLOSED, number, upto, after)
 
     def delete(self, name: str) -> None:

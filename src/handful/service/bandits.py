@@ -65,6 +65,10 @@ class StoreLookUp:
             self._last_due = (after, upto), self.tx.due(after, upto)
         return self._last_due[1]
 
+    def due_of(self, bandit: int, after: int, upto: int) -> list[Due]:
+        """Return the decisions of a bandit with `after` < number <= `upto`."""
+        return self.due(after, upto).get(bandit, [])
+
 
 class Bandits:
     """The bandits in memory."""
@@ -224,6 +228,8 @@ class Bandits:
                 "restore a backup"
             )
         for row in tx.rows(after=checkpoint):
+            if row.kind == Kind.SKIPPED:
+                continue
             if row.kind == Kind.DELETED:
                 tails.pop(row.bandit, None)
                 self._unsaved.pop(row.bandit, None)
@@ -247,7 +253,7 @@ def load(look_up: StoreLookUp, number: int, tail: Iterable[Row]) -> Bandit:
             "backup"
         )
     try:
-        bandit = Bandit.from_bytes(snapshot.body, lambda numbers: _labels(tx, number, numbers))
+        bandit = Bandit.from_bytes(snapshot.body, lambda numbers: labels_of(tx, number, numbers))
     except StateError:
         return _replayed(look_up, number)
     for row in tail:
@@ -272,7 +278,7 @@ def _replayed(look_up: StoreLookUp, number: int) -> Bandit:
     return bandit
 
 
-def _labels(tx: Transaction, bandit: int, numbers: Iterable[int]) -> dict[int, str]:
+def labels_of(tx: Transaction, bandit: int, numbers: Iterable[int]) -> dict[int, str]:
     """Return the labels of arms by number; refuse a store that lacks one."""
     found = tx.labels(bandit)
     missing = next((number for number in numbers if number not in found), None)

@@ -35,11 +35,15 @@ class Batch:
         self.look_up = StoreLookUp(tx)
         self.touched: set[int] = set()
         """Bandits that have new rows."""
-        self.seq, at = tx.last()
+        self.seq, self.now = self._began(tx, time)
         self._first = self.seq
-        self.now = max(at, time)
         self._rows: dict[int, Row] = {}
         self._answers: dict[int, int] = {}
+
+    def _began(self, tx: Transaction, time: int) -> tuple[int, int]:
+        """Return the number of the last row, and the time of the rows that are written."""
+        seq, at = tx.last()
+        return seq, max(at, time)
 
     def write(
         self,
@@ -130,6 +134,11 @@ class Batch:
                 f"nobody watches the window of {bandit.config.name!r}: restore a backup"
             )
         return bandit
+
+    def watch(self, number: int, window: float | None, after: int) -> None:
+        """See to it that decisions of a bandit after a row are looked at after its window."""
+        if window is not None:
+            self.windows.watch(self.tx, window, after)
 
     def label(self, bandit: int, arm: int) -> str:
         """Return the label of an arm, also of one that was removed."""

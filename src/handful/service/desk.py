@@ -12,9 +12,11 @@ The requests themselves are in two rooms: `bandit_requests.py` (bandits and thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from handful.service.about import About
+from handful.service.auth import Keys
 from handful.service.bandit_requests import BanditRequests
 from handful.service.bandits import Bandits
 from handful.service.clock import Clock, going_on, steady_clock
@@ -43,6 +45,10 @@ class Desk:
         self.forget_at = 0
         self.changed: set[int] = set()
         """Bandits that have changed since somebody looked: for the live page."""
+        self.watches = False
+        """Whether somebody looks."""
+        self.keys: Keys | None = None
+        """The keys of callers that the application knows."""
         with storage.begin() as tx:
             self.clock = going_on(clock or steady_clock(), tx.last()[1])
             self.bandits.start(tx)
@@ -79,6 +85,15 @@ class Desk:
         self.bandits.forget()
         self.windows.restore(session.windows_before)
 
+    def store_bytes(self) -> int:
+        """Return how many bytes the store takes."""
+        return self.storage.size()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether statements wait for another machine, and not only commits for the disk."""
+        return False
+
     def sweep(self) -> bool:
         """End the windows that have passed; return whether there may be more to do at once."""
         with self.batch() as session:
@@ -98,8 +113,13 @@ class Session(BanditRequests, DecisionRequests):
 
     def __init__(self, desk: Desk, tx: Transaction) -> None:
         super().__init__(tx, desk.bandits, desk.windows, desk.ids, desk.clock())
+        self.reads = False
+        """Whether the request at hand only reads."""
         self.desk = desk
         self.windows_before = desk.windows.saved()
+
+    def prepare(self, requests: Sequence[tuple[About, bool, int]]) -> None:
+        """Do nothing: one process has all that requests need at hand."""
 
     def sweep(self, windows: Iterable[float] | None = None) -> bool:
         """End what has passed of all windows, or of some; return whether there may be more."""

@@ -9,7 +9,8 @@ import msgspec
 
 from handful.errors import DamagedStoreError, HandfulError
 from handful.service.bandit import Bandit
-from handful.service.bandits import Bandits, StoreLookUp
+from handful.service.bandits import StoreLookUp
+from handful.service.shared_bandits import loader
 from handful.storage.contract import Storage, Transaction
 from handful.storage.rows import ANSWERS, Kind, Row
 
@@ -42,6 +43,8 @@ class Replay:
 
     def fold(self, row: Row) -> None:
         """Apply a row of the log."""
+        if row.kind == Kind.SKIPPED:
+            return
         if row.kind == Kind.CREATED:
             made = Bandit.created(row)
             self.bandits[row.bandit] = made
@@ -70,10 +73,11 @@ def replay(tx: Transaction) -> dict[int, Bandit]:
 def examine(storage: Storage, progress: Progress | None = None) -> Report:
     """Look at everything in a store; nothing is changed."""
     problems = list(storage.verify())
-    tx = storage.begin()
+    size = storage.size()
+    tx = storage.moment()
     try:
         made = Replay(tx)
-        seen = 0
+        seen = rows = 0
         try:
             last, at = tx.last()[0], 0
             for row in tx.rows():
@@ -83,6 +87,7 @@ def examine(storage: Storage, progress: Progress | None = None) -> Report:
                 made.fold(row)
                 _check_row(tx, row, problems)
                 seen = row.seq
+                rows += row.kind != Kind.SKIPPED
                 if progress is not None and seen % EVERY == 0:
                     progress(seen, last)
                 if len(problems) >= MOST_PROBLEMS:
@@ -92,9 +97,7 @@ def examine(storage: Storage, progress: Progress | None = None) -> Report:
                 _compare(tx, made, problems)
         except HandfulError as error:
             problems.append(f"after row {seen}: {error}")
-        return Report(
-            seen, len(made.bandits), made.decisions, made.rewards, storage.size(), problems
-        )
+        return Report(rows, len(made.bandits), made.decisions, made.rewards, size, problems)
     finally:
         tx.rollback()
 
@@ -117,8 +120,7 @@ def _compare(tx: Transaction, made: Replay, problems: list[str]) -> None:
     there = {number: made.names[number] for number in made.bandits}
     if listed != there:
         problems.append(f"the log has the bandits {_few(there)}, and the table {_few(listed)}")
-    loaded = Bandits()
-    look_up = StoreLookUp(tx)
+    load = loader(tx)
     for number in sorted(made.bandits.keys() & listed.keys()):
         bandit = made.bandits[number]
         name = bandit.config.name
@@ -129,7 +131,7 @@ def _compare(tx: Transaction, made: Replay, problems: list[str]) -> None:
             problems.append(f"the labels of {name!r} are not those in the log")
             continue
         try:
-            found = loaded.get(look_up, number).to_bytes()
+            found = load(number).to_bytes()
         except HandfulError as error:
             problems.append(f"{name!r} cannot be loaded: {error}")
             continue

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from handful.service.about import about
 from handful.service.api import Call, Operation, encoded
 from handful.service.asgi import Headers
 from handful.service.auth import Caller, Keys
@@ -95,7 +96,7 @@ class Endpoint:
             def work(session: Session) -> Answered:
                 return self._once(session, call, request, key, raw)
 
-        self._front.writer.submit(work, done, self._reads)
+        self._front.writer.submit(work, done, self._reads, about(request.path, body))
 
     def _once(
         self, session: Session, call: Call, request: Request, key: bytes | None, raw: bytes

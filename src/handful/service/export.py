@@ -64,7 +64,7 @@ class _Settings(msgspec.Struct):
 def decisions(storage: Storage, bandit: str | None = None) -> Iterator[Logged]:
     """Yield the decisions of a store in order: all, or those of one bandit."""
     ids = Ids(storage.identity())
-    tx = storage.begin()
+    tx = storage.moment()
     try:
         closed = _closed(tx)
         settings: dict[int, _Settings] = {}
@@ -75,6 +75,8 @@ def decisions(storage: Storage, bandit: str | None = None) -> Iterator[Logged]:
             upto = min(first + PART, last)
             keys = tx.keys_of((first + 1, upto))
             for row in tx.rows(first, upto):
+                if row.kind == Kind.SKIPPED:
+                    continue
                 _note(settings, row)
                 known = settings[row.bandit]
                 if row.kind == Kind.ADDED:

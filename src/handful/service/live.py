@@ -122,6 +122,7 @@ class Live:
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(EVERY)
+            self._desk.watches = bool(self._open)
             if not self._open:
                 self._desk.changed.clear()
                 continue

@@ -20,10 +20,10 @@ from handful.errors import SettingError, StoreUnavailableError
 from handful.service import http, logs
 from handful.service.app import Service
 from handful.service.auth import is_loopback
-from handful.service.desk import Desk
 from handful.service.limits import Limits
 from handful.service.origins import Origins
-from handful.storage.sqlite import SQLiteStorage
+from handful.service.shared import desk_of
+from handful.storage.opening import open_store, shown
 
 MOST_CONNECTIONS = 4000
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -93,7 +93,7 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    store: Path,
+    store: str | Path,
     address: Address,
     limits: Limits,
     access_log: bool,
@@ -104,8 +104,8 @@ def serve(
     """Serve until a signal comes; return the exit code."""
     logs.set_up(log_level)
     pages = Origins(origins)
-    storage = SQLiteStorage(store, durable=durable)
-    desk = Desk(storage)
+    storage = open_store(store, durable=durable)
+    desk = desk_of(storage)
     loopback = is_loopback(address.host)
     service = Service(
         desk, key_needed=not loopback, limits=limits, origins=pages, access_log=access_log
@@ -113,8 +113,8 @@ def serve(
     if not loopback and service.keys.is_empty:
         storage.close()
         raise SettingError(
-            f"{address.host} can be reached from elsewhere, and {str(store)!r} has no key: make "
-            f"one first: handful keys add --store {store} --name admin --scope admin"
+            f"{address.host} can be reached from elsewhere, and {shown(store)!r} has no key: make "
+            f"one first: handful keys add --store {shown(store)} --name admin --scope admin"
         )
     listening = _listen(address)
     address = Address(address.host, listening.getsockname()[1])
@@ -132,7 +132,7 @@ def serve(
         limit_concurrency=MOST_CONNECTIONS,
         loop="auto",
     )
-    hello = f"handful {__version__} serves {store} at {address.url}"
+    hello = f"handful {__version__} serves {shown(store)} at {address.url}"
     server = Server(config, service, hello)
     server.run(sockets=[listening])
     return 0

@@ -20,8 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from handful.errors import DamagedStoreError, StoreError, StoreUnavailableError
+from handful.service.about import NOTHING, About
 from handful.service.desk import Desk, Session
 from handful.service.problems import Problem
+from handful.storage.shared import BusyError
 
 MOST_AT_ONCE = 256
 """Requests in one transaction."""
@@ -43,6 +45,9 @@ class Asked(NamedTuple):
     """Called with what it returns, or with the `Problem` for which it was refused."""
     reads: bool
     """Whether it only reads."""
+    about: About
+    put_off: int = 0
+    """How often it was put off, since another server held what it needs."""
 
 
 Done = list[tuple[Asked, Any]]
@@ -94,14 +99,18 @@ class Writer:
         return await future
 
     def submit(
-        self, work: Callable[[Session], T], done: Callable[[T | Problem], None], reads: bool
+        self,
+        work: Callable[[Session], T],
+        done: Callable[[T | Problem], None],
+        reads: bool,
+        about: About = NOTHING,
     ) -> None:
         """Run a request soon, and call `done` with what became of it when that is on disk."""
         if self._stopping:
             raise Problem(503, "the service is stopping: try again soon", retry_after=1)
         if len(self._queue) >= self._most_waiting:
             raise Problem(503, "too many requests are waiting: try again soon", retry_after=1)
-        self._queue.append(Asked(work, done, reads))
+        self._queue.append(Asked(work, done, reads, about))
         self._wake.set()
 
     async def stop(self) -> None:
@@ -170,15 +179,23 @@ class Writer:
     async def _attempt(self, taken: list[Asked]) -> Done:
         """Run requests in one transaction."""
         done: Done = []
+        busy: list[Asked] = []
 
         def handle(session: Session) -> None:
+            if self._desk.is_remote:
+                session.prepare([(each.about, each.reads, each.put_off) for each in taken])
             for each in taken:
+                session.reads = each.reads
                 try:
                     done.append((each, each.work(session)))
                 except Problem as problem:
                     done.append((each, problem))
+                except BusyError:
+                    busy.append(each._replace(put_off=each.put_off + 1))
 
         await self._commit(handle)
+        # The next transaction begins with them, and waits.
+        self._queue.extendleft(reversed(busy))
         return done
 
     async def _probe(self) -> Problem | None:
@@ -187,15 +204,27 @@ class Writer:
         It costs less than a batch that fails, after which bandits are loaded again.
         """
         try:
-            with self._desk.storage.begin() as tx:
-                tx.set_number("probe", tx.number("probe") + 1)
+            if self._desk.is_remote:
+                await asyncio.get_running_loop().run_in_executor(self._disk, self._write)
+            else:
+                self._write()
         except StoreError as error:
             return self._refusal(error)
         self.failing = None
         return None
 
+    def _write(self) -> None:
+        with self._desk.storage.begin() as tx:
+            tx.set_number("probe", tx.number("probe") + 1)
+
     async def _commit(self, handle: Work) -> None:
         """Call a function of a session, and put what it did on disk."""
+        if self._desk.is_remote:
+            # Statements wait for another machine: meanwhile this one reads and writes HTTP.
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._disk, self._whole, handle)
+            self.batches += 1
+            return
         session = self._desk.begin()
         try:
             handle(session)
@@ -210,6 +239,10 @@ class Writer:
             raise
         self._desk.done(session)
         self.batches += 1
+
+    def _whole(self, handle: Work) -> None:
+        with self._desk.batch() as session:
+            handle(session)
 
     async def _sweep(self) -> bool:
         """End the windows that have passed; return whether there may be more to do at once."""

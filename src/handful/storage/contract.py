@@ -50,6 +50,14 @@ class Storage(ABC):
         """Return 16 random bytes that were drawn when the store was made."""
 
     @abstractmethod
+    def set_identity(self, identity: bytes) -> None:
+        """Take the identity of another store, of which this one is made a copy."""
+
+    def moment(self) -> Transaction:
+        """Begin a transaction that only reads, and sees the store as it was at one moment."""
+        return self.begin()
+
+    @abstractmethod
     def backup(self, path: Path) -> None:
         """Copy everything that is committed to a new file; the store may be in use meanwhile."""
 
@@ -164,6 +172,14 @@ class Transaction(ABC):
         """Return a set of allowed arms by its number."""
 
     @abstractmethod
+    def subsets(self) -> Iterator[tuple[int, bytes]]:
+        """Yield all sets of allowed arms by number."""
+
+    @abstractmethod
+    def put_subset(self, number: int, body: bytes) -> None:
+        """Store a set of allowed arms under a number that is free: for a copy."""
+
+    @abstractmethod
     def bandit_named(self, name: str) -> BanditRow | None:
         """Return the bandit that has a name now."""
 
@@ -220,6 +236,10 @@ class Transaction(ABC):
     @abstractmethod
     def forget_answered(self, before: int) -> None:
         """Forget the answers from before a time."""
+
+    @abstractmethod
+    def answered_requests(self) -> Iterator[tuple[str, str, Answer, int]]:
+        """Yield all answers with their scope, key and time, by scope and key as bytes."""
 
     @abstractmethod
     def caller_keys(self) -> list[KeyRow]:

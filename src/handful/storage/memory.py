@@ -41,6 +41,10 @@ class MemoryStorage(Storage):
         """Return 16 random bytes that were drawn when the store was made."""
         return self._identity
 
+    def set_identity(self, identity: bytes) -> None:
+        """Take the identity of another store."""
+        self._identity = identity
+
     def backup(self, path: Path) -> None:
         """Refuse: there is no file to copy."""
         raise StoreUnavailableError("a store in memory has no file: take a store on disk")
@@ -154,12 +158,18 @@ class _MemoryTransaction(Transaction):
         for number, known in subsets.items():
             if known == body:
                 return number
-        number = len(subsets) + 1
+        number = max(subsets, default=0) + 1
         self._put(subsets, number, body)
         return number
 
     def subset(self, number: int) -> bytes:
         return self._storage._subsets[number]
+
+    def subsets(self) -> Iterator[tuple[int, bytes]]:
+        yield from sorted(self._storage._subsets.items())
+
+    def put_subset(self, number: int, body: bytes) -> None:
+        self._put(self._storage._subsets, number, body)
 
     def bandit_named(self, name: str) -> BanditRow | None:
         for row in self._storage._bandits.values():
@@ -224,6 +234,12 @@ class _MemoryTransaction(Transaction):
             if at < before:
                 self._remove(self._storage._answered, key)
 
+    def answered_requests(self) -> Iterator[tuple[str, str, Answer, int]]:
+        found = self._storage._answered.items()
+        yield from sorted(
+            ((scope, key, answer, at) for (scope, key), (answer, at) in found), key=_by_bytes
+        )
+
     def caller_keys(self) -> list[KeyRow]:
         return sorted(self._storage._keys.values(), key=lambda row: (row.created_at, row.id))
 
@@ -245,3 +261,7 @@ class _MemoryTransaction(Transaction):
 
     def set_number(self, name: str, value: int) -> None:
         self._put(self._storage._numbers, name, value)
+
+
+def _by_bytes(answered: tuple[str, str, Answer, int]) -> tuple[bytes, bytes]:
+    return answered[0].encode(), answered[1].encode()

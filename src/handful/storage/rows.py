@@ -14,6 +14,10 @@ A row of the log says what happened to one bandit:
     DROPPED   the decision          what became of it
     CLOSED    the last decision     the one before the
               whose window ended    first
+    SKIPPED
+
+SKIPPED is a number that is of no row. Stores that several servers share have such numbers. Where
+rows are numbered without gaps, a copy has a row in their place, of no bandit (0).
 
 Arms are numbered from 0 in the order in which they were added, and a number is never used again. A
 decision is known by the `seq` of its row. `note` is JSON. A row has a checksum, and rows are
@@ -42,6 +46,7 @@ class Kind(IntEnum):
     LATE = 8
     DROPPED = 9
     CLOSED = 10
+    SKIPPED = 11
 
 
 STATUSES: dict[int, str] = {

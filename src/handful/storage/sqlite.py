@@ -170,6 +170,15 @@ class SQLiteStorage(Storage):
         return bytes(self._identity)
 
     @guarded
+    def set_identity(self, identity: bytes) -> None:
+        """Take the identity of another store, of which this one is made a copy."""
+        self.connection.execute(
+            "UPDATE identity SET bytes=?, checksum=?",
+            (identity, row_checksum("identity", identity)),
+        )
+        self._identity = identity
+
+    @guarded
     def backup(self, path: Path) -> None:
         """Copy everything that is committed to a new file."""
         copy_live(self.path, path)

@@ -284,6 +284,16 @@ class SQLiteTransaction(Transaction):
             raise damaged(f"set {number} of allowed arms is not what was stored")
         return body
 
+    def subsets(self) -> Iterator[tuple[int, bytes]]:
+        numbers = self._run("SELECT number FROM subsets ORDER BY number").fetchall()
+        for (number,) in numbers:
+            yield number, self.subset(number)
+
+    @guarded
+    def put_subset(self, number: int, body: bytes) -> None:
+        digest = hashlib.sha256(body).digest()
+        self._run("INSERT INTO subsets VALUES (?, ?, ?)", (number, digest, body))
+
     @guarded
     def bandit_named(self, name: str) -> BanditRow | None:
         found = self._run(
@@ -411,6 +421,15 @@ class SQLiteTransaction(Transaction):
     @guarded
     def forget_answered(self, before: int) -> None:
         self._run("DELETE FROM answered WHERE at < ?", (before,))
+
+    def answered_requests(self) -> Iterator[tuple[str, str, Answer, int]]:
+        found = self._run(
+            "SELECT scope, key, digest, status, body, at, checksum FROM answered "
+            "ORDER BY scope, key"
+        )
+        for each in found.fetchall():
+            scope, key, digest, status, body, at = verified("answered", each, body=4)
+            yield scope, key, Answer(digest, status, body), at
 
     @guarded
     def caller_keys(self) -> list[KeyRow]:
