@@ -9,8 +9,7 @@ from handful.client import FALLBACK_ID, Limits
 from handful.client.calls import BATCH
 from tests.client.serving import served
 from tests.client.test_javascript import MODULE
-from tests.pages import ROOT, blocks, install_lines
-from tests.test_docs import printed_by
+from tests.pages import ROOT, blocks, install_lines, printed_by
 
 PAGE = (ROOT / "docs" / "client.md").read_text()
 SHOWN = "http://127.0.0.1:8000"
