@@ -66,6 +66,7 @@ LISTED: dict[str, tuple[str, ...]] = {
     # another rule, policy or case.
     LONG: (
         "tests/fleet/test_equality.py::test_long_lives",
+        "tests/fleet/test_equality.py::test_policies_of_ones_own",
         "tests/fleet/test_files.py::test_two_hundred",
         "tests/fleet/test_example.py",
         "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[race",
