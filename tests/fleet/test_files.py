@@ -229,6 +229,7 @@ def killed(path: Path, kills: int) -> int:
     first.save(path)
     first.close()
     for _ in range(kills):
+        heard, told = os.pipe()
         child = os.fork()
         if child == 0:
             try:
@@ -236,13 +237,18 @@ def killed(path: Path, kills: int) -> int:
                 number = mine.totals().decisions // PAIRS
                 while True:
                     step(mine, number)
+                    os.write(told, b"s")
                     mine.save()
                     number += 1
             finally:
                 os._exit(1)
-        time.sleep(rng.random() * 0.08)
+        for _ in range(rng.choice([1, 2, 3])):  # so many saves have begun
+            assert os.read(heard, 1) == b"s"
+        time.sleep(rng.random() * 0.02)
         os.kill(child, signal.SIGKILL)
         assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        os.close(heard)
+        os.close(told)
         found = opened(path)
         found.check()
         total = found.totals().decisions
@@ -256,8 +262,8 @@ def killed(path: Path, kills: int) -> int:
 
 
 def test_a_killed_save_leaves_the_last_complete_one(tmp_path: Path) -> None:
-    killed(tmp_path / "readers", 8)
+    assert killed(tmp_path / "readers", 5) > 0
 
 
 def test_two_hundred_killed_saves(tmp_path: Path) -> None:
-    assert killed(tmp_path / "readers", 200) > 200
+    assert killed(tmp_path / "readers", 200) > 100
