@@ -25,6 +25,7 @@ PUBLIC = [
     "Decision",
     "Evaluation",
     "FiniteArms",
+    "Fleet",
     "HandfulError",
     "Log",
     "Moment",

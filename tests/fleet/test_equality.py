@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from handful.core.state import Float, Int, Ints, Slot, admit, credit, slot_of
+from handful.core.state import State as AnyState
+from handful.policies import Policy
+from handful.policies.settings import Setting
 from tests.fleet.lives import Life
 
 WAYS: tuple[dict[str, Any], ...] = (
@@ -26,3 +31,51 @@ def test_long_lives(name: str, tmp_path: Path) -> None:
     for seed in range(200):
         way = WAYS[seed % len(WAYS)]
         Life(name, seed, tmp_path / f"{seed}", memory=2 + seed % 4, **way).live(150)
+
+
+class Greedy(Policy):
+    """A policy of one's own, with fields of its own: it takes arms in turn, then the best."""
+
+    class State(AnyState):
+        turns: Int
+        best: Slot
+        looks: Ints
+        highest: Float
+
+    name = "greedy"
+    settings: ClassVar[Mapping[str, Setting]] = {
+        "every": Setting(10.0, "explore so often", lambda x: x >= 2, "at least 2")
+    }
+
+    @staticmethod
+    def start(state: Any, p: Any) -> None:
+        state.turns = -1
+        admit(state, 0, 0)
+        state.looks[0] = 0
+
+    @staticmethod
+    def propose(state: Any, p: Any) -> int:
+        if state.clock % int(p.every) == 0:
+            state.turns += 1
+            arm = state.turns % p.K
+            if slot_of(state, arm) < 0:
+                slot = state.held if state.held < p.M else (state.best + 1) % p.M
+                admit(state, slot, arm)
+                state.looks[slot] = 0
+                return int(slot)
+        slot = int(state.best)
+        state.looks[slot] += 1
+        return slot
+
+    @staticmethod
+    def observe(state: Any, slot: int, reward: float, p: Any) -> None:
+        credit(state, slot, reward)
+        mean = state.sums[slot] / state.pulls[slot]
+        if mean >= state.highest or slot == state.best:
+            state.highest = mean
+            state.best = slot
+
+
+def test_policies_of_ones_own_live_so_too(tmp_path: Path) -> None:
+    for seed in range(20):
+        Life(Greedy, seed, tmp_path / f"{seed}", memory=3).live(100)

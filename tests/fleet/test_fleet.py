@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas
 import polars
+import pyarrow
 import pytest
 
 import handful
@@ -180,6 +181,22 @@ def test_frames_come_back_with_arms_and_tickets(make: Any, named: bool) -> None:
         fleet.decide(frame, id="person")
     with pytest.raises(SettingError, match="id= is missing"):
         fleet.decide(frame)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_tables_of_arrow_come_back_with_arms_and_tickets(named: bool) -> None:
+    users: list[Any] = ["ann", "bob", "ann"] if named else [3, 4, 3]
+    fleet, twin = (ucbm(["ann", "bob"] if named else 10) for _ in range(2))
+    decided = fleet.decide(pyarrow.table({"user": users}), id="user")
+    again = fleet.decide(decided, id="user")
+    arms, tickets = twin.decide([*users, *users])
+    assert decided["arm"].to_pylist() == arms[:3].tolist()
+    assert again.column_names == ["user", "arm", "ticket"]
+    assert again["ticket"].to_pylist() == tickets[3:].tolist()
+    won = again.append_column("reward", pyarrow.array([1.0, 0.0, 1.0]))
+    assert fleet.reward(won, id="user").tolist() == [0, 0, 0]
+    with pytest.raises(SettingError, match="1 missing"):
+        fleet.decide(pyarrow.table({"user": [*users[:2], None]}), id="user")
 
 
 def test_arms_are_labels_or_indices() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,8 @@ def cores() -> int:
 
 
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Return threads of this process: those of its parent do not live on in it."""
     return ThreadPoolExecutor(threads, thread_name_prefix="fleet")
 
 
@@ -127,11 +128,15 @@ class Members:
             def serve(part: int, parts: int = parts) -> int:
                 return task(part, parts, self._desks[part])
 
-            if len(waiting) == 1:
-                ended = [serve(waiting[0])]
-            else:
-                ended = list(_pool(threads).map(serve, waiting))
-            self._take_back(waiting)
+            try:
+                if len(waiting) == 1:
+                    ended = [serve(waiting[0])]
+                else:
+                    futures = [_pool(threads, os.getpid()).submit(serve, part) for part in waiting]
+                    wait(futures)  # an error of one must not leave others running
+                    ended = [future.result() for future in futures]
+            finally:
+                self._take_back(waiting)
             for part, why in zip(waiting, ended, strict=True):
                 if why not in (DONE, NO_ROOM):
                     return why, part

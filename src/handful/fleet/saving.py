@@ -88,7 +88,11 @@ class Folder:
     def _recover(self) -> None:
         journal = self.path / JOURNAL
         if journal.exists():
-            self._apply()
+            header, _ = read_journal(journal)
+            if _read_header(header, self.path)["generation"] < self.header["generation"]:
+                journal.unlink()  # its files have been replaced since
+            else:
+                self._apply()
         kept = {self._file(kind).name for kind in range(len(FILES))}
         for file in self.path.iterdir():
             old = file.name.partition("-")[0] in FILES and file.name not in kept
@@ -128,17 +132,21 @@ class Folder:
         whole = members.moved or len(blocks) > MANY * max(1, blocks_of(members.count))
         generation = before["generation"] + whole
         self.header = {**facts, "generation": generation}
+        counts = False
         try:
             if whole:
                 self._write_all(members, names)
                 self._write_header()
+                counts = True
                 self._recover()  # removes the last generation
             else:
                 journal = self._changes(members, blocks, names, before["names_size"])
                 write_journal(self.path, _header_bytes(self.header), journal)
+                counts = True
                 self._apply()
         except BaseException:
-            self.header = before
+            if not counts:
+                self.header = before
             raise
         self._map(members)
 
