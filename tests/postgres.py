@@ -79,9 +79,13 @@ class Postgres:
         # However this process ends, the pipe is closed then, and the guard stops the server.
         if user is not None:
             shutil.chown(self.folder, user)
-        words = ("sh", "-c", GUARD, "guard", str(self._server.bin_path / "pg_ctl"), str(self.data))
+        stop = str(self._server.bin_path / "pg_ctl")
         self._guard = subprocess.Popen(
-            words, stdin=subprocess.PIPE, user=user, start_new_session=True, cwd="/"
+            ("sh", "-c", GUARD, "guard", stop, str(self.data)),
+            stdin=subprocess.PIPE,
+            user=user,
+            start_new_session=True,
+            cwd="/",
         )
         self.start()
         atexit.register(self.close)
