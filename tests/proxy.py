@@ -31,7 +31,6 @@ class Proxy:
         self.lost = threading.Event()
         self._sockets: set[socket.socket] = set()
         self._mute: set[socket.socket] = set()
-        self._answered = threading.Event()
         self._ended = False
         self._threads: list[threading.Thread] = []
         self._start(self._accept)
@@ -60,17 +59,15 @@ class Proxy:
             while data := source.recv(65536):
                 if is_request and self._losing is not None and self._losing[0] in data:
                     forward, self._losing = self._losing[1], None
-                    if forward:
-                        self._mute.add(target)
-                        target.sendall(data)
-                        self._answered.wait(10.0)
-                    self.lost.set()
-                    break
+                    if not forward:
+                        self.lost.set()
+                        break
+                    self._mute.add(target)
                 self._open.wait()
                 if source in self._mute:
-                    self._answered.set()
-                else:
-                    target.sendall(data)
+                    self.lost.set()
+                    break
+                target.sendall(data)
         for each in (source, target):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -78,7 +75,6 @@ class Proxy:
     def lose(self, what: bytes, *, forward: bool) -> None:
         """Close the connection on which this is sent next, before or after it is forwarded."""
         self.lost.clear()
-        self._answered.clear()
         self._losing = what, forward
 
     def hold(self) -> None:

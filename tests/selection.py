@@ -309,6 +309,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_race.py::test_it_makes_the_choices",
         "tests/policies/test_race.py::test_its_definition",
         "tests/benchmarks/test_serve.py",
+        "tests/benchmarks/test_shared_store.py",
         "tests/service/test_examples.py",
         "tests/test_contributing.py::test_a_table",
         "tests/test_contributing.py::test_an_added_policy",

@@ -29,10 +29,10 @@ from tests.service.server import PATIENCE, Answer, Client, Server
 
 BANDIT = {"name": "a", "memory": 2, "arms": ["x", "y", "z"], "seed": 1}
 QUICK = {
-    "handful.storage.postgres.link.STATEMENT_SECONDS": 0.6,
-    "handful.storage.postgres.link.SLACK_SECONDS": 0.3,
-    "handful.storage.postgres.link.IDLE_SECONDS": 0.6,
-    "handful.storage.postgres.link.LOCK_SECONDS": 0.5,
+    "handful.storage.postgres.link.STATEMENT_SECONDS": 1.5,
+    "handful.storage.postgres.link.SLACK_SECONDS": 0.5,
+    "handful.storage.postgres.link.IDLE_SECONDS": 1.0,
+    "handful.storage.postgres.link.LOCK_SECONDS": 1.0,
     "handful.storage.postgres.link.UNANSWERED_SECONDS": 1.0,
     "handful.storage.postgres.link.CONNECT_SECONDS": 2,
 }

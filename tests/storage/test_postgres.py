@@ -70,9 +70,9 @@ def through(proxy: Proxy, address: str) -> str:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time limits that a test can wait for."""
-    for name in ("STATEMENT_SECONDS", "UNANSWERED_SECONDS", "LOCK_SECONDS", "SLACK_SECONDS"):
-        monkeypatch.setattr(link, name, 0.5)
-    monkeypatch.setattr(link, "CONNECT_SECONDS", 2)
+    for name in ("STATEMENT_SECONDS", "UNANSWERED_SECONDS", "LOCK_SECONDS"):
+        monkeypatch.setattr(link, name, 1.5)
+    monkeypatch.setattr(link, "SLACK_SECONDS", 0.5)
     monkeypatch.setattr(link, "RETRY_SECONDS", 0.0)
 
 

@@ -49,9 +49,13 @@ class StoreLookUp:
             self._subsets[number] = frozenset(msgspec.json.decode(body, type=list[str]))
         return self._subsets[number]
 
+    def row(self, seq: int) -> Row | None:
+        """Return a row of the log by its number."""
+        return self.tx.row(seq)
+
     def decision(self, row: Row) -> Row:
         """Return the row of the decision that a row refers to."""
-        found = None if row.ref is None else self.tx.row(row.ref)
+        found = None if row.ref is None else self.row(row.ref)
         if found is None or found.kind != Kind.DECIDED or found.bandit != row.bandit:
             raise DamagedStoreError(f"row {row.seq} of the log refers to no decision")
         return found
