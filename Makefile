@@ -17,7 +17,7 @@ SOURCES := src tests benchmarks examples stubs
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures page-pictures \
-	bench bench-online bench-serve dist browser hooks clean
+	bench bench-online bench-fleet bench-serve dist browser hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -111,6 +111,9 @@ fuzz: $(VENV)/.dev ## look for forged states that break a policy; SECONDS=600 fo
 
 bench-online: $(VENV)/.sim ## the time of a decision and its reward beside river's, online
 	@$(BIN)/python -m benchmarks.online
+
+bench-fleet: $(VENV)/.sim ## ten million bandits beside NumPy columns and other packages (minutes)
+	@$(BIN)/python -m benchmarks.fleet
 
 bench-serve: $(VENV)/.dev ## the service under load beside a bare app and without fsync (minutes)
 	@$(BIN)/python -m benchmarks.serve

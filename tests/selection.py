@@ -78,6 +78,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/studies/paper/test_report.py::test_every_figure_is_drawn_with_all_of_its_panels",
         "tests/test_key_value.py::test_a_writer_that_is_killed",
         "tests/fleet/test_equality.py::test_long_lives",
+        "tests/fleet/test_files.py::test_two_hundred",
+        "tests/fleet/test_example.py",
         "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[race",
         "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[ts-m",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"

@@ -17,7 +17,11 @@ from tests.pages import ROOT
 
 pytestmark = pytest.mark.xdist_group("examples")
 
-EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted(
+    path.stem
+    for path in (ROOT / "examples").glob("*.py")
+    if "handful.client" in path.read_text()  # the others need no service
+)
 
 
 def run(*command: str | Path, folder: Path) -> str:

@@ -11,37 +11,33 @@ the functions of the policy, compiled, for records in an array (`handful.fleet.m
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from pathlib import Path
-from threading import RLock
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handful.core.tickets import RECEIPTS, UNKNOWN, Receipt
-from handful.errors import HandfulError, RuleError, SettingError, integer
+from handful.errors import SettingError, integer
 from handful.fleet.changing import converted
 from handful.fleet.frames import column, is_frame, values, with_columns
-from handful.fleet.ids import NOBODY, Names, Numbers, names_of
+from handful.fleet.ids import NOBODY, Names, Numbers
+from handful.fleet.keeping import MOST_MEMBERS, Keeping
 from handful.fleet.kernels.bulk import COUNTS, kernels_of
-from handful.fleet.kernels.members import DONE, NEXT, SHIFT, SLOT, TOO_MANY, WRONG_SLOT, Desk
-from handful.fleet.members import Ids, Members, Task, blocks_of, cores
-from handful.fleet.saving import Folder, facts_of
-from handful.fleet.shared import Shared, check_kind, model_of
+from handful.fleet.kernels.members import Desk
+from handful.fleet.members import Ids, Members
+from handful.fleet.shared import Shared, model_of
 from handful.fleet.stats import FleetStats, Totals, means_of
-from handful.policies import Policy, from_bytes
+from handful.policies import Policy
 from handful.policies.changes import indices_to_remove, listed, new_labels
 from handful.policies.given import ArmsLike, seed_word
-from handful.policies.mistakes import no_score, wrong_arm, wrong_slot
 from handful.policies.settings import UNIT
 
-MOST_MEMBERS = 2**40
 CHUNK = 1 << 20
 """Members that are looked at together for totals."""
 Codes = NDArray[np.uint8]
 
 
-class Fleet:
+class Fleet(Keeping):
     """Many bandits of one kind, on the same arms.
 
     policy   the name of a policy, such as "race" or "ucb-m:eta=0.5", or a class of one
@@ -79,24 +75,7 @@ class Fleet:
             self._give_seeds(0)
         self._prepare(threads)
 
-    def _prepare(self, threads: int | None) -> None:
-        """Set what is not saved."""
-        self.threads = cores() if threads is None else integer("threads", threads)
-        if self.threads < 1:
-            raise SettingError(f"threads={threads}: give at least 1")
-        self._lock = RLock()
-        self._folder: Folder | None = None
-        self._label_array: NDArray[Any] | None = None
-
     # What it is.
-
-    def __len__(self) -> int:
-        return self._ids.count
-
-    @property
-    def policy(self) -> str:
-        """The name of the policy of all members."""
-        return self._shared.model.name
 
     @property
     def arms(self) -> Any:
@@ -223,84 +202,7 @@ class Fleet:
         """Return what became of rewards, by the codes that `reward` returned."""
         return [RECEIPTS[code] for code in np.asarray(codes).tolist()]
 
-    def _run(self, rows: Ids, task: Task) -> None:
-        """Run a kernel for the members of some rows."""
-        members = self._members
-        members.check(rows >> SHIFT)
-        try:
-            why, part = members.run(len(rows), self.threads, task)
-        except HandfulError as error:
-            error.add_note("a policy failed for a member: other members have been served")
-            raise
-        if why != DONE:
-            raise self._mistake(why, rows, members.desk(part))
-
-    def _mistake(self, why: int, rows: Ids, desk: Desk) -> HandfulError:
-        """Return the error for what a member's policy did."""
-        shared = self._shared
-        cls, row = type(shared.model), int(rows[desk.at[NEXT]])
-        where = f"member {self._name(row)!r}"
-        clock, slot, held = (int(desk.scalars["clock"][0]), int(desk.at[SLOT]),
-                             int(desk.scalars["held"][0]))  # fmt: skip
-        error: HandfulError
-        if why == TOO_MANY:
-            error = RuleError(
-                f"{where} has counted to 2^31, which is as far as members of a fleet count: go on "
-                "with fleet[i] as a policy by itself"
-            )
-        elif why == WRONG_SLOT and slot == -1 and hasattr(shared.acts_as, "rule"):
-            arms = zip(desk.slots["pulls"][:held].tolist(), desk.slots["sums"].tolist(),
-                       strict=False)  # fmt: skip
-            error = no_score(cls, clock, arms)
-        elif why == WRONG_SLOT:
-            error = wrong_slot(cls, clock, slot, held)
-        else:
-            error = wrong_arm(cls, clock, int(desk.slots["arm"][slot]), shared.n_arms)
-        error.add_note(f"{where} is as it was; other members have been served")
-        return error
-
-    def _labels(self, arms: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the labels of arms."""
-        known = self._shared.arms
-        if not known.is_listed:
-            first = known.label(0)
-            if isinstance(first, int) and known.label(known.n - 1) == first + known.n - 1:
-                return arms + first if first else arms  # a number or a range
-            made = [known.label(arm) for arm in arms.tolist()]
-            found = np.empty(len(made), np.object_)
-            found[:] = made
-            return found
-        if self._label_array is None:
-            labels = known.listed()
-            self._label_array = np.empty(len(labels), np.object_)
-            self._label_array[:] = labels
-        taken: NDArray[Any] = self._label_array[arms]
-        return taken
-
-    def _name(self, row: int) -> Any:
-        if isinstance(self._ids, Names):
-            return self._ids.names[row]
-        return self._ids.first + row
-
     # What is known.
-
-    def _look(self, rows: Ids, counting: bool) -> tuple[Any, ...]:
-        n, slots = len(rows), self._shared.layout.memory
-        recommended = np.empty(n, np.int64)
-        some = n if counting else 0
-        counts = np.zeros((some, len(COUNTS)), np.int64)
-        arms = np.full((some, slots), -1, np.int64)
-        pulls = np.zeros((some, slots), np.int64)
-        sums = np.zeros((some, slots))
-        kernel = kernels_of(self._shared.acts_as).look
-        members, p = self._members, self._shared.p
-
-        def task(part: int, parts: int, desk: Desk) -> int:
-            kernel(rows, part, parts, p, members.seen, desk, recommended, counts, arms, pulls, sums)
-            return DONE
-
-        self._run(rows, task)
-        return recommended, counts, arms, pulls, sums
 
     def recommend(self, ids: Any) -> NDArray[Any]:
         """Return the arm that each member recommends, as its label, without exploring."""
@@ -323,6 +225,7 @@ class Fleet:
     def totals(self) -> Totals:
         """Return what is known of the whole fleet; this reads every member that has begun."""
         with self._lock:
+            self._check_open()
             sums = np.zeros(len(COUNTS), np.int64)
             begun = 0
             for first in range(0, len(self), CHUNK):
@@ -357,11 +260,6 @@ class Fleet:
             state = self._shared.check_lifted(policy, seed_word(self.seed_of(member)))
             self._members.put(row, state)
 
-    def _row(self, member: Any) -> int:
-        rows = self._ids.rows([member])
-        self._members.check(rows >> SHIFT)
-        return int(rows[0])
-
     # Changes.
 
     def add_arms(self, labels: Iterable[Hashable]) -> None:
@@ -384,135 +282,6 @@ class Fleet:
         self._members.file = folder
         self._shared = after
         self._label_array = None
-
-    def grow(self, more: int | Iterable[str]) -> None:
-        """Add members: so many numbers after the last, or these names."""
-        with self._lock:
-            if isinstance(self._ids, Names):
-                if isinstance(more, int):
-                    raise SettingError(f"grow({more}): members of this fleet have names: give them")
-                self._welcome(more)
-                return
-            count = integer("more", more)
-            if not 0 <= count <= MOST_MEMBERS - len(self):
-                raise SettingError(f"grow({more}): give a number of members from 0 on")
-            self._ids.count += count
-            self._members.resize(len(self))
-
-    def shrink(self, fewer: int) -> None:
-        """Remove the last members; if they come back by `grow`, they begin anew."""
-        with self._lock:
-            count = integer("fewer", fewer)
-            if isinstance(self._ids, Names):
-                raise SettingError("a fleet whose members have names cannot shrink")
-            if not 0 <= count < len(self):
-                raise SettingError(
-                    f"shrink({fewer}): give fewer than the {len(self)} members that there are"
-                )
-            self._ids.count -= count
-            self._members.resize(len(self))
-
-    # Files.
-
-    def save(self, path: str | Path | None = None) -> None:
-        """Save the fleet to a new folder; without a path, what has changed to the same folder.
-
-        If the process dies meanwhile, the folder has the last complete save.
-        """
-        with self._lock:
-            names = self._ids.saved()
-            facts = {**self._facts(), **facts_of(self._members, names)}
-            if path is None or (self._folder is not None and Path(path) == self._folder.path):
-                if self._folder is None:
-                    raise SettingError("the fleet has no folder yet: give save(path)")
-                self._folder.save(facts, self._members, names)
-            else:
-                folder = Folder.create(Path(path), facts, self._members, names)
-                self.close()
-                self._folder = folder
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "model": self._shared.model.to_bytes().hex(),
-            "policy": self.policy,
-            "seed": str(self._seed),
-            "counters": self._shared.counters,
-            "first": None if isinstance(self._ids, Names) else self._ids.first,
-        }
-
-    @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        arms: ArmsLike,
-        *,
-        policy: type[Policy] | None = None,
-        threads: int | None = None,
-    ) -> Fleet:
-        """Open the folder of a fleet, as it was last saved. Members are read as they are needed.
-
-        `arms` are those that the fleet had then. `policy` is needed for a policy of your own.
-        """
-        folder = Folder.open(Path(path))
-        try:
-            header = folder.header
-            blob = bytes.fromhex(header["model"])
-            model = from_bytes(blob, arms) if policy is None else policy.from_bytes(blob, arms)
-            check_kind(model)
-            fleet = object.__new__(cls)
-            fleet._shared = Shared(model, header["counters"])
-            fleet._seed = int(header["seed"])
-            numbered = header["first"] is not None
-            ids = Numbers(fleet._seed, header["first"] or 0, header["members"])
-            fleet._members = Members(
-                fleet._shared.layout, header["members"], ids.first_seed if numbered else 0, False
-            )
-            names = folder.load(fleet._members)
-            fleet._ids = ids if numbered else Names(fleet._seed, names_of(names))
-            fleet._prepare(threads)
-            fleet._folder = folder
-        except BaseException:
-            folder.close()
-            raise
-        return fleet
-
-    def check(self) -> None:
-        """Read the whole fleet, and refuse one that is damaged."""
-        with self._lock:
-            self._members.check(np.arange(blocks_of(len(self))))
-
-    def close(self) -> None:
-        """Let other processes open the folder; what has changed since the last save is not saved.
-
-        The fleet can still be used, and saved to another folder.
-        """
-        with self._lock:
-            if self._folder is not None:
-                self._folder.close()
-                self._folder = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def _welcome(self, ids: Any) -> None:
-        """Let names in that are not known yet."""
-        fresh = self._ids.new(ids)
-        if fresh:
-            assert isinstance(self._ids, Names)
-            had = len(self)
-            self._ids.add(fresh)
-            self._members.resize(len(self))
-            self._give_seeds(had)
-
-    def _give_seeds(self, first: int) -> None:
-        """Write the seeds of members with names, from a row on: they follow from the names."""
-        assert isinstance(self._ids, Names)
-        names = self._ids.names[first:]
-        seeds = np.array([self._ids.seed_of(name) for name in names], "<u8")
-        self._members.set_words(first, seeds)
 
 
 def _ids_of(members: Any, seed: int) -> Numbers | Names:

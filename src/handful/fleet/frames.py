@@ -45,7 +45,10 @@ def values(given: Any) -> Any:
     package = _package(given)
     if package not in PACKAGES:
         return given
-    missing = given.null_count if package != "pandas" else int(given.isna().sum())
+    if package == "pyarrow":
+        missing = int(given.null_count)
+    else:
+        missing = int((given.is_null() if package == "polars" else given.isna()).sum())
     if missing:
         raise SettingError(f"a column has {missing} missing values: fill or drop these rows")
     if package == "polars":

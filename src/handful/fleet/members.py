@@ -98,7 +98,7 @@ class Members:
             first = int(wrong[0]) << SHIFT
             raise DamagedStoreError(
                 f"{self.file.path} is damaged: rows {first} to {first + (1 << SHIFT) - 1} are not "
-                "what was saved; restore the folder from a copy, or shrink() the fleet"
+                "what was saved; restore the folder from a copy"
             )
         self.unseen[new] = 0
 
@@ -189,6 +189,7 @@ class Members:
     def set_words(self, first: int, words: NDArray[np.uint64]) -> None:
         """Set the keys of rows, from the first of them on, that have not begun."""
         last = first + len(words)
+        self.check(np.arange(first >> SHIFT, blocks_of(last)))
         self.rows[first:last, KEY : KEY + 8] = words.view(np.uint8).reshape(-1, 8)
         self.dirty[first >> SHIFT : blocks_of(last)] = 1
 
@@ -196,6 +197,10 @@ class Members:
         """Go on with another number of members: the last ones go, or new ones come."""
         before = self.count
         if count < before:
+            # Of the blocks that go as a whole, nothing is needed.
+            self.check(np.arange(count >> SHIFT, blocks_of(count)))
+            if self.unseen is not None:
+                self.unseen[blocks_of(count) :] = 0
             gone = count + np.flatnonzero(self.rows[count:before, 0] == WIDE)
             self._spare += [self.word(row) for row in gone.tolist()]
             self.rows[count:before] = 0

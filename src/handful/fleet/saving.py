@@ -123,8 +123,6 @@ class Folder:
 
     def save(self, facts: dict[str, Any], members: Members, names: bytes) -> None:
         """Save what has changed since the last save."""
-        if not self.is_open:
-            raise StoreError("the fleet was closed: save it to another folder, or open it again")
         before = self.header
         blocks = np.flatnonzero(members.dirty[: blocks_of(members.count)])
         whole = members.moved or len(blocks) > MANY * max(1, blocks_of(members.count))
