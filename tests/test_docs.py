@@ -18,7 +18,7 @@ from tests.pages import (
 )
 
 DOCS = ROOT / "docs"
-RUN = ("tutorial.md", "recipes.md", "replay.md", "own-rule.md", "fleets.md")
+RUN = ("tutorial.md", "recipes.md", "replay.md", "own-rule.md", "fleets.md", "sharded-fleets.md")
 LINKED = (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
 
 

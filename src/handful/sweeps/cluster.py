@@ -87,7 +87,7 @@ def _running(address: str, distributed: Any) -> Iterator[Any]:
         n_workers=int(local[1]),
         threads_per_worker=1,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning if it is taken
         silence_logs=logging.CRITICAL,
     )
     try:

@@ -53,20 +53,20 @@ class CallLog:
 
         write_whole(path, write)
         self.path = path
-        self._file = path.open("r+b")
+        # Without a buffer, nothing of a record that failed can be written later.
+        self._file = path.open("r+b", buffering=0)
         self.size = self._file.seek(0, os.SEEK_END)
 
     def append(self, call: Call) -> None:
         """Write a call to the disk; if that fails, the file is as before."""
         record = record_of(call)
+        left = memoryview(record)
         try:
-            self._file.write(record)
-            self._file.flush()
+            while left:
+                left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            # Reopened, since the buffer may still have a part of the record.
-            os.truncate(self.path, self.size)
-            self._file = self.path.open("r+b")
+            self._file.truncate(self.size)
             self._file.seek(self.size)
             raise StoreUnavailableError(
                 f"{self.path} cannot be written ({error}): this call was not served"
@@ -98,9 +98,9 @@ def read_log(path: Path) -> Iterator[Call]:
     while at < len(data):
         head = data[at : at + HEAD.size]
         sealed = data[at + HEAD.size : at + size] == SEALED.pack(crc32(head))
-        if len(data) - at < size or (not sealed and not any(data[at:])):
-            return  # a record that was being written, or whose bytes never came to the disk
         if not sealed:
+            if len(data[at:].rstrip(b"\0")) < size:
+                return  # the record was being written: zeros are what never came to the disk
             raise _damaged(path, at)
         _, text_size, data_size, number, token, text_sum, data_sum = HEAD.unpack(head)
         start, end = at + size + text_size, at + size + text_size + data_size
