@@ -81,6 +81,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/fleet/test_equality.py::test_policies_of_ones_own",
         "tests/fleet/test_files.py::test_two_hundred",
         "tests/fleet/test_example.py",
+        "tests/fleet/test_shards.py::test_worker_processes",  # kills them
+        "tests/test_docs.py::test_a_page_does_what_it_shows[sharded",  # two processes compile
         "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[race",
         "tests/fleet/test_equality.py::test_members_live_as_single_policies_do[ts-m",
         "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"

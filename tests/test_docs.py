@@ -18,7 +18,15 @@ from tests.pages import (
 )
 
 DOCS = ROOT / "docs"
-RUN = ("tutorial.md", "recipes.md", "replay.md", "sweeps.md", "fleets.md", "own-rule.md")
+RUN = (
+    "tutorial.md",
+    "recipes.md",
+    "replay.md",
+    "sweeps.md",
+    "fleets.md",
+    "sharded-fleets.md",
+    "own-rule.md",
+)
 LINKED = (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
 
 

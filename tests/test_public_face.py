@@ -39,6 +39,7 @@ PUBLIC = [
     "Reservoir",
     "Result",
     "Rule",
+    "ShardedFleet",
     "State",
     "Sweep",
     "__version__",

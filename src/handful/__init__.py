@@ -40,6 +40,7 @@ from handful.rules import Moment, Rule
 if TYPE_CHECKING:
     from handful.evaluation import Evaluation, Log, Replay, evaluate, read_log, replay
     from handful.fleet import Fleet
+    from handful.fleet.shards import ShardedFleet
     from handful.simulation import Comparison, Result, compare, simulate
     from handful.sweeps import Sweep, read_sweep, sweep
 
@@ -71,6 +72,7 @@ __all__ = [
     "Reservoir",
     "Result",
     "Rule",
+    "ShardedFleet",
     "State",
     "Sweep",
     "__version__",
@@ -93,6 +95,7 @@ _LATER = {
         ("Evaluation", "Log", "Replay", "evaluate", "read_log", "replay"),
     ),
     "fleet": ("fleets", ("Fleet",)),
+    "fleet.shards": ("fleets in shards", ("ShardedFleet",)),
 }
 
 

@@ -28,6 +28,7 @@
     │   └── UnavailableError (ConnectionError)   ... although it was tried again
     ├── SweepError (RuntimeError)        a sweep of which some cells failed
     ├── ClusterError (RuntimeError)      a cluster, or an executor, that cannot be used or was lost
+    │   └── ShardLostError               ... with calls of a sharded fleet that were not saved
     └── MissingExtraError (ImportError)  a feature whose packages are not installed
 
 A message says what was given, what is allowed and what to do.
@@ -163,6 +164,23 @@ class ClusterError(HandfulError, RuntimeError):
 
     What had come back before is saved: the same sweep goes on from there.
     """
+
+
+class ShardLostError(ClusterError):
+    """Shards of a fleet that went back to their last save, since their workers were lost.
+
+    `shards` says for each of them how many calls are gone that it had answered. The call that met
+    this error was not served by these shards. It was served by the others: `served` says for which
+    of its ids, None for a call without ids, and `answer` is what it returned for those.
+    """
+
+    def __init__(
+        self, message: str, shards: dict[int, int], served: Any = None, answer: Any = None
+    ) -> None:
+        super().__init__(message)
+        self.shards = shards
+        self.served = served
+        self.answer = answer
 
 
 class MissingExtraError(HandfulError, ImportError):

@@ -134,19 +134,22 @@ class Fleet(Keeping):
         given = values(ids)
         with self._lock:
             self._welcome(given)
-            rows = self._ids.rows(given)
-            arms = np.empty(len(rows), np.int64)
-            tickets = np.empty(len(rows), np.int64)
-            kernel = kernels_of(self._shared.acts_as).decide
-            members, shared = self._members, self._shared
-
-            def task(part: int, parts: int, desk: Desk) -> int:
-                return kernel(
-                    rows, part, parts, shared.p, shared.how, members.seen, desk, arms, tickets
-                )
-
-            self._run(rows, task)
+            arms, tickets = self._decide(self._ids.rows(given))
             return (self._labels(arms) if labels else arms), tickets
+
+    def _decide(self, rows: Ids) -> tuple[Ids, Ids]:
+        arms = np.empty(len(rows), np.int64)
+        tickets = np.empty(len(rows), np.int64)
+        kernel = kernels_of(self._shared.acts_as).decide
+        members, shared = self._members, self._shared
+
+        def task(part: int, parts: int, desk: Desk) -> int:
+            return kernel(
+                rows, part, parts, shared.p, shared.how, members.seen, desk, arms, tickets
+            )
+
+        self._run(rows, task)
+        return arms, tickets
 
     def reward(
         self,

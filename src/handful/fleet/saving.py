@@ -65,7 +65,7 @@ class Folder:
         """Open and lock a folder, and finish the save that counts, if one was interrupted."""
         if not (path / HEADER).is_file():
             raise StoreError(f"{path} is no folder of a fleet: there is no {HEADER} in it")
-        lock = _locked(path)
+        lock = locked(path)
         try:
             folder = cls(path, lock, _read_header((path / HEADER).read_bytes(), path))
             folder._recover()
@@ -115,7 +115,7 @@ class Folder:
         if new.exists():
             shutil.rmtree(new)  # of a save that was interrupted
         new.mkdir(parents=True)
-        folder = cls(new, _locked(new), {**facts, "generation": 0})
+        folder = cls(new, locked(new), {**facts, "generation": 0})
         folder._write_all(members, names)
         folder._write_header()
         flush(new)
@@ -343,7 +343,8 @@ def _read_header(data: bytes, path: Path) -> dict[str, Any]:
     return header
 
 
-def _locked(path: Path) -> int:
+def locked(path: Path) -> int:
+    """Lock a folder for this process, and return the handle that holds the lock."""
     handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         import fcntl

@@ -51,22 +51,29 @@ def check_address(address: str) -> str:
 @contextmanager
 def joined(address: str) -> Iterator[Cluster]:
     """Join a cluster, or start a local one; leave it, or end it, afterwards."""
+    with _quiet(), joined_client(address) as client:
+        workers = check_workers(client, address)
+        executor: Executor = client.get_executor(pure=False)
+        try:
+            yield Cluster(address, executor, workers)
+        finally:
+            with suppress(Exception):  # of a scheduler that is lost
+                executor.shutdown(wait=False)
+
+
+@contextmanager
+def joined_client(address: str, direct: bool = False) -> Iterator[Any]:
+    """Join a cluster, or start a local one, by a client of Dask.
+
+    `direct`: what the client asks of workers does not go through the scheduler.
+    """
     check_address(address)
     try:
         import distributed
     except ImportError:
         raise MissingExtraError("a cluster", "distributed", "cluster") from None
-    with warnings.catch_warnings(), _quiet():
-        # Versions of packages that matter to the numbers are compared below, by their sources.
-        warnings.filterwarnings("ignore", category=distributed.versions.VersionMismatchWarning)
-        with _running(address, distributed) as where, _connected(where, distributed) as client:
-            workers = _checked_workers(client, address)
-            executor: Executor = client.get_executor(pure=False)
-            try:
-                yield Cluster(address, executor, workers)
-            finally:
-                with suppress(Exception):  # of a scheduler that is lost
-                    executor.shutdown(wait=False)
+    with _running(address, distributed) as where, _connected(where, distributed, direct) as client:
+        yield client
 
 
 @contextmanager
@@ -80,7 +87,7 @@ def _running(address: str, distributed: Any) -> Iterator[Any]:
         n_workers=int(local[1]),
         threads_per_worker=1,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning if it is taken
         silence_logs=logging.CRITICAL,
     )
     try:
@@ -90,9 +97,14 @@ def _running(address: str, distributed: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _connected(where: Any, distributed: Any) -> Iterator[Any]:
+def _connected(where: Any, distributed: Any, direct: bool) -> Iterator[Any]:
     try:
-        client = distributed.Client(where, timeout=_CONNECT, set_as_default=False)
+        with warnings.catch_warnings():
+            # Versions of packages that matter to the numbers are compared by their sources.
+            warnings.filterwarnings("ignore", category=distributed.versions.VersionMismatchWarning)
+            client = distributed.Client(
+                where, timeout=_CONNECT, set_as_default=False, direct_to_workers=direct
+            )
     except (OSError, TimeoutError) as error:
         raise ClusterError(
             f"no scheduler answers at {where}: start one with `dask scheduler`, and workers with "
@@ -105,8 +117,8 @@ def _connected(where: Any, distributed: Any) -> Iterator[Any]:
             client.close(timeout=2)
 
 
-def _checked_workers(client: Any, address: str) -> int:
-    """How many threads the workers have; an error unless all have the sources of this process."""
+def check_workers(client: Any, address: str) -> int:
+    """Return how many threads the workers have; refuse workers with other sources than here."""
     try:
         client.wait_for_workers(1, timeout=_FIRST_WORKER)
     except TimeoutError:

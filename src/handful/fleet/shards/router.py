@@ -1,0 +1,179 @@
+"""Calls to shards: each has a number and a token, and is sent again if its worker was lost.
+
+The router counts the calls that a shard has answered. A shard that is restored says up to which
+call it goes. If none is missing, the call at hand is sent again: a shard that has served it already
+knows it by its number and its token, and repeats its reply. If some are missing, the caller is told
+(`ShardLostError`), and the shard goes on from its save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from secrets import randbits
+from typing import Any
+
+from handful import errors
+from handful.errors import ClusterError, HandfulError
+from handful.fleet.shards.log import Arrays
+from handful.fleet.shards.places import LostError, Places
+from handful.fleet.shards.shard import DONE, FAILED, OTHER, REFUSED, Reply, Spec
+
+ATTEMPTS = 4
+"""How often a shard may be lost during one call."""
+
+
+class Outcome:
+    """What became of a call: the replies of shards, and the calls that were lost with others."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, Any] = {}
+        self.refused: dict[int, HandfulError] = {}
+        self.gone: dict[int, int] = {}
+
+
+class Router:
+    """The shards of a fleet, by number."""
+
+    def __init__(self, places: Places, specs: list[Spec]) -> None:
+        self._places = places
+        self._specs = specs
+        self._answered = [0] * len(specs)
+        """The number of the last call that each shard has answered."""
+        self._unsure: set[int] = set()
+        """Shards that may have served one call more: nobody waited for their answer."""
+        self.claimed: dict[int, dict[str, Any]] = {}
+        """What shards said when they were claimed last."""
+
+    @property
+    def shards(self) -> range:
+        """The numbers of all shards."""
+        return range(len(self._specs))
+
+    def set_arms(self, *arms: Any) -> None:
+        """Set the arms with which shards are restored: two candidates during a change."""
+        self._specs = [replace(spec, arms=arms) for spec in self._specs]
+
+    def open(self) -> None:
+        """Claim all shards."""
+        self.restore(list(self.shards))
+        self._specs = [replace(spec, fresh=None) for spec in self._specs]
+
+    def restore(self, shards: list[int]) -> dict[int, int]:
+        """Claim shards for other workers; return how many answered calls each has lost, if any."""
+        waiting, why = list(shards), ""
+        for _ in range(ATTEMPTS):
+            self._places.start(waiting)
+            pending = {}
+            for shard in waiting:
+                spec = self._specs[shard]
+                self._specs[shard] = replace(spec, term=spec.term + 1)
+                pending[shard] = self._places.ask(shard, "claim", self._specs[shard])
+            waiting = []
+            for shard, call in pending.items():
+                try:
+                    reply = self._places.wait(shard, call)
+                except LostError as error:
+                    waiting.append(shard)
+                    why = f"{error.__cause__}"
+                    continue
+                if reply.kind == REFUSED:
+                    raise _error(reply, shard)
+                if reply.kind == FAILED:
+                    raise ClusterError(f"shard {shard} cannot be opened:\n{reply.value}")
+                self.claimed[shard] = {**reply.value, "number": reply.number}
+            if not waiting:
+                break
+        else:
+            raise ClusterError(
+                f"shards {waiting} lost {ATTEMPTS} workers, one after the other ({why}): call "
+                "again when the cluster is well"
+            )
+        gone = {}
+        for shard in shards:
+            missing = self._answered[shard] - self.claimed[shard]["number"]
+            if missing > 0:
+                gone[shard] = missing
+                self._answered[shard] -= missing
+        return gone
+
+    def accept(self) -> None:
+        """Count the calls of shards as they were claimed: this router has made none."""
+        for shard, facts in self.claimed.items():
+            self._answered[shard] = facts["number"]
+
+    def call(self, operation: str, parts: Mapping[int, Arrays]) -> Outcome:
+        """Let shards serve a call that changes them, each its part."""
+        token = randbits(63)
+        self._unsure |= set(parts)
+
+        def send(shard: int) -> Any:
+            number = self._answered[shard] + 1
+            return self._places.ask(shard, "serve", number, token, operation, parts[shard])
+
+        outcome = self._until_answered(parts, send)
+        self._unsure -= set(parts)
+        return outcome
+
+    def read(self, operation: str, parts: Mapping[int, Arrays]) -> Outcome:
+        """Ask shards for what they know, or to save it."""
+
+        def send(shard: int) -> Any:
+            return self._places.ask(shard, "read", operation, parts[shard])
+
+        return self._until_answered(parts, send)
+
+    def _until_answered(self, parts: Mapping[int, Any], send: Callable[[int], Any]) -> Outcome:
+        outcome, waiting, why = Outcome(), list(parts), ""
+        for _ in range(ATTEMPTS):
+            pending = {shard: send(shard) for shard in waiting}
+            waiting, lost = [], []
+            for shard, call in pending.items():
+                try:
+                    reply = self._places.wait(shard, call)
+                except LostError as error:
+                    lost.append(shard)
+                    why = f"{error.__cause__}"
+                    continue
+                if reply.kind == FAILED:
+                    lost.append(shard)
+                    why = reply.value
+                elif reply.kind == OTHER:
+                    # An earlier call, which was given up here, was served nevertheless.
+                    self._answered[shard] = reply.number
+                    waiting.append(shard)
+                else:
+                    self._take(shard, reply, outcome)
+            if lost:
+                gone = self.restore(lost)
+                outcome.gone |= gone
+                waiting += [shard for shard in lost if shard not in gone]
+            if not waiting:
+                return outcome
+        raise ClusterError(
+            f"shards {waiting} lost {ATTEMPTS} workers during one call, which may have been served "
+            f"in part: {why}"
+        )
+
+    def _take(self, shard: int, reply: Reply, outcome: Outcome) -> None:
+        if reply.number > self._answered[shard]:
+            self._answered[shard] = reply.number
+        if reply.kind == DONE:
+            outcome.values[shard] = reply.value
+        else:
+            outcome.refused[shard] = _error(reply, shard)
+
+    def close(self, patience: float) -> None:
+        """Let all shards go."""
+        self._places.close(patience)
+
+
+def _error(reply: Reply, shard: int) -> HandfulError:
+    """Return the error that a shard met, of the same class and with the same message."""
+    name, message, notes = reply.value
+    kind: type[HandfulError] = getattr(errors, name, HandfulError)
+    error = kind.__new__(kind, message)
+    for note in notes:
+        error.add_note(note)
+    error.add_note(f"this is of shard {shard}; other shards may have served their part of a call")
+    return error
