@@ -25,6 +25,7 @@ from handful.errors import (
     StoreInUseError,
 )
 from handful.fleet.shards.log import Call, CallLog, read_log, record_of
+from handful.fleet.shards.places import LostError
 from handful.fleet.shards.shard import DONE, FAILED, OTHER, REFUSED, Fresh, Shard, Spec
 from tests.sweeps.processes import cluster as processes
 from tests.sweeps.processes import kill, wait_for
@@ -175,6 +176,31 @@ def test_a_durable_fleet_loses_a_worker_and_nothing_else(
     pair.change()  # every shard is changed once
     pair.decide()
     pair.same()
+    pair.many.close()
+
+
+def test_an_answer_that_is_lost_with_its_worker_is_given_again(
+    tmp_path: Path, local: Any, client: Any
+) -> None:
+    """Shard 1 has served and saved the call; then its worker is lost, before the router hears."""
+    pair = Pair(tmp_path / "fleet", client, shards=3, durable=True)
+    places = pair.many._front.router._places
+    wait = places.wait
+    for step in (pair.decide, pair.reward, pair.change, pair.lift, pair.decide):
+        answers: list[Any] = []
+
+        def lossy(shard: int, pending: Any, answers: list[Any] = answers) -> Any:
+            reply = wait(shard, pending)
+            if shard == 1 and not answers:
+                answers.append(reply)
+                lose(local, 1)
+                raise LostError
+            return reply
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(places, "wait", lossy)
+            step()
+        pair.same()
     pair.many.close()
 
 
