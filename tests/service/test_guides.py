@@ -14,10 +14,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests import postgres
 from tests.pages import ROOT, blocks, environment, install_lines, run_command
 
 ADDRESS = "localhost:8000"
 SHOWN_ID = "2fbc8"
+SHOWN_STORE = "postgresql://db.example/handful"
 
 
 @contextmanager
@@ -77,8 +79,10 @@ def test_its_commands_run_one_after_the_other(page: str, tmp_path: Path) -> None
     store = re.search(r"--store (\S+)", lines[first])
     assert store
     key = ""
+    in_postgres = postgres.shared().new_store() if page != "README.md" else ""
     for line in lines[first + 1 :]:
-        if line.startswith("handful") and store[1] in line:
+        line = line.replace(SHOWN_STORE, shlex.quote(in_postgres))
+        if line.startswith("handful") and (store[1] in line or "handful copy" in line):
             said = run_command(line, tmp_path)
             assert said
             key = said.strip() if line.startswith("handful keys add") else key
@@ -91,7 +95,14 @@ def test_the_guide_gives_only_commands_that_are_checked() -> None:
     text = (ROOT / "docs/service.md").read_text()
     lines = [line for block in blocks(text, "console") for line in block.commands]
     kinds = ("handful ", "curl ")
-    assert all(line.startswith(kinds) or line in install_lines() for line in lines)
+    assert all(line.startswith(kinds) or _installs(line) for line in lines)
+
+
+def _installs(line: str) -> bool:
+    """Whether a line installs handful with extras that there are."""
+    extras = re.fullmatch(r"pip install '\.\[([a-z,]+)\]'", line)
+    each = extras[1].split(",") if extras else []
+    return bool(each) and all(f"pip install '.[{extra}]'" in install_lines() for extra in each)
 
 
 def test_it_shows_the_answer_that_it_gives() -> None:
