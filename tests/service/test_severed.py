@@ -32,6 +32,7 @@ QUICK = {
     "handful.storage.postgres.link.STATEMENT_SECONDS": 1.5,
     "handful.storage.postgres.link.SLACK_SECONDS": 0.5,
     "handful.storage.postgres.link.IDLE_SECONDS": 1.0,
+    "handful.storage.postgres.link.TRANSACTION_SECONDS": 5.0,
     "handful.storage.postgres.link.LOCK_SECONDS": 1.0,
     "handful.storage.postgres.link.UNANSWERED_SECONDS": 1.0,
     "handful.storage.postgres.link.CONNECT_SECONDS": 2,

@@ -170,6 +170,25 @@ def test_a_server_that_hangs_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> 
             assert [row.seq for row in tx.rows_of(1)] == [1, later.seq + 1]
 
 
+def test_a_server_that_hangs_after_a_pipeline_holds_its_bandits_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The clock of idle transactions stands still then."""
+    address = shared().new_store()
+    other = PostgresStorage(address)
+    monkeypatch.setattr(link, "TRANSACTION_SECONDS", 1.0)
+    with PostgresStorage(address) as hung, other:
+        with hung.begin() as tx:
+            tx.append([created(1)])
+        tx = hung.begin()
+        tx.hold([1], [], 1, None)
+        with tx._connection.pipeline():
+            tx._connection.execute("SELECT 1")
+        with other.begin() as seen:  # waits until the other was rolled back
+            assert seen.hold([1], [], 1, None).seq > 0
+        tx.rollback()
+
+
 def test_a_vanished_row_is_noticed() -> None:
     with PostgresStorage(shared().new_store()) as storage:
         with storage.begin() as tx:

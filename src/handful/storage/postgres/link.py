@@ -43,6 +43,12 @@ LOCK_SECONDS = 2.0
 STATEMENT_SECONDS = 5.0
 IDLE_SECONDS = 10.0
 """How long a transaction may wait for its server, which may hang, before it is rolled back."""
+TRANSACTION_SECONDS = 120.0
+"""How long any transaction may take, from PostgreSQL 17 on.
+
+The clock of idle transactions stands still after a pipeline (`Tables._send`). If nothing else came
+through just then, and TCP noticed nothing, the bandits would be held until the connection ends.
+"""
 UNANSWERED_SECONDS = 3.0
 """How long TCP waits for an acknowledgement."""
 SLACK_SECONDS = 2.0
@@ -128,7 +134,15 @@ class Link:
         return made
 
     def _connected(self) -> Connection:
-        return psycopg.connect(**self._settings, autocommit=True)
+        made = psycopg.connect(**self._settings, autocommit=True)
+        if not self.patient and made.info.server_version >= 170_000:
+            limit = f"SET transaction_timeout = {1000 * TRANSACTION_SECONDS:.0f}"
+            try:
+                made.execute(limit.encode())
+            except psycopg.Error:
+                made.close()
+                raise
+        return made
 
     def drop(self) -> None:
         """Close the connection: what was not committed is rolled back."""
