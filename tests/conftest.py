@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -75,9 +76,8 @@ def one_browser() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def auto_is_python() -> Iterator[None]:
-    """The python engine where none is asked for: nothing to compile where no kernel is tested."""
+@contextmanager
+def _auto_is_python() -> Iterator[None]:
     from handful.simulation import execution
     from handful.simulation.engines import choose
     from handful.simulation.plan import Cell
@@ -87,6 +87,23 @@ def auto_is_python() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(execution, "choose", chosen)
+        yield
+
+
+@pytest.fixture(scope="module")
+def auto_is_python() -> Iterator[None]:
+    """The python engine where none is asked for, from here to the end of the file.
+
+    Nothing has to be compiled where no kernel is tested.
+    """
+    with _auto_is_python():
+        yield
+
+
+@pytest.fixture
+def auto_is_python_here() -> Iterator[None]:
+    """The same for one test."""
+    with _auto_is_python():
         yield
 
 

@@ -29,7 +29,7 @@ KEYS = {
 }  # fmt: skip
 
 
-in_python = pytest.mark.usefixtures("auto_is_python")
+in_python = pytest.mark.usefixtures("auto_is_python_here")
 
 
 def call(*arguments: str) -> Result:

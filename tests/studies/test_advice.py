@@ -191,7 +191,7 @@ def test_a_notebook_shows_advice_as_a_table_with_names_escaped(advice: Advice) -
     assert repr(advice).startswith(f"Advice: take {advice.best.policy} (M = 2)")
 
 
-@pytest.mark.usefixtures("auto_is_python")
+@pytest.mark.usefixtures("auto_is_python_here")
 def test_it_answers_for_late_rewards_and_drifting_means() -> None:
     found = advise(
         6, 2, 400, instances=["linear:6"], runs=3, delay=20, lost=0.1, drift="falls", churn=90
