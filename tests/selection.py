@@ -251,6 +251,13 @@ LISTED: dict[str, tuple[str, ...]] = {
     ),
     # Takes more than some tenths of a second in plain Python.
     SLOW: (
+        "tests/benchmarks/test_saturation.py",
+        "tests/cli/test_traffic.py::test_a_figure",
+        "tests/client/test_sockets.py",
+        "tests/policies/test_endless.py::test_they_find",
+        "tests/policies/test_phased.py::test_moss_m_with_room",
+        "tests/sweeps/test_running.py",
+        "tests/sweeps/test_store.py",
         "tests/benchmarks/test_figure.py::test_the_panels",
         "tests/cli/test_bench.py::test_it_runs_from",
         "tests/cli/test_failing_output.py",
