@@ -156,7 +156,7 @@ class Folder:
         words = members.words
         size = words.shape[1] * 8
         sums = sums_of(words, blocks)
-        flat = memoryview(words.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+        flat = words.reshape(-1).view(np.uint8).data
         for first, last in _runs(blocks):
             start, end = int(blocks[first]), int(blocks[last - 1]) + 1
             yield Change(ROWS, start * size, flat[start * size : end * size])

@@ -28,9 +28,9 @@ def checksum(words: Words) -> int:
 
 @cache
 def _kernel() -> Any:
-    def run(words: Words, blocks: Ints, found: Words) -> None:
+    def run(words: Any, blocks: Ints, found: Words) -> None:
         for i in range(len(blocks)):
-            found[i] = checksum(words[blocks[i]])  # type: ignore[arg-type]
+            found[i] = checksum(words[blocks[i]])
 
     return kernel(run, family("fleet_sums", "", checksum, _kernel))
 
