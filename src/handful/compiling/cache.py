@@ -5,6 +5,10 @@ process. Here each cached file has a marker beside it, an empty file named after
 contents. Files without their marker are deleted and the kernel is compiled again. Two processes
 that save the same kernel at once leave a marker each, so whichever file stays has its own.
 
+Numba tells kernels of one name apart by pickling what their closures hold, and a pickle of one and
+the same function differs between processes. Here functions in closures count by their names, which
+`jit.named` made distinct.
+
 A kernel that cannot be saved runs uncached, with one warning.
 """
 
@@ -15,9 +19,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core.caching import FunctionCache
 
 CACHED = (".nbi", ".nbc")
@@ -32,6 +38,13 @@ class CheckedCache(FunctionCache):
     def folder(self) -> Path:
         """Where the files of the kernel are."""
         return Path(self.cache_path)
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        """Return what a kernel is found by: its signature, the machine, its code and closure."""
+        function = self._py_func
+        held = [_described(cell.cell_contents) for cell in function.__closure__ or ()]
+        digest = blake2b(repr((function.__code__.co_code, held)).encode(), digest_size=16)
+        return sig, codegen.magic_tuple(), digest.hexdigest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the machine code for a signature; None if there is none or it is damaged."""
@@ -82,6 +95,18 @@ def cache_in(folder: Path, function: Callable[..., Any]) -> CheckedCache | None:
         _warn(folder, "the folder cannot be written to")
         return None
     return cache
+
+
+def _described(value: Any) -> str:
+    """Return what a closure holds as text that is the same in every process."""
+    value = getattr(value, "__wrapped__", value)  # a function under its memo
+    if isinstance(value, FunctionType | type):
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{blake2b(value.tobytes(), digest_size=16).hexdigest()}"
+    if isinstance(value, tuple):
+        return f"({', '.join(_described(each) for each in value)})"
+    return repr(value)
 
 
 def _marker(file: Path) -> Path:

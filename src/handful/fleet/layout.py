@@ -31,6 +31,10 @@ KEPT = ("kept", "kept_sum", "kept_before", "kept_before_sum")
 SHARED = ("pending", "rng")
 """Fields that no row has: the same for all members, or stored in another form."""
 FIRST = ("key",)
+LINE = 64
+"""The bytes of a cache line."""
+FEW = 32
+"""A row may grow by a share of 1/FEW to fill its last line."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,15 @@ class Layout:
             ]
         )
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """The bytes of a row."""
-        return self.head.itemsize + self.memory * self.slot.itemsize
+        """The bytes of a row: whole cache lines, if that takes few bytes more.
+
+        Rows at other places take a line more, mostly, and lines are what a large fleet waits for.
+        """
+        size = self.head.itemsize + self.memory * self.slot.itemsize
+        lines = -(-size // LINE) * LINE
+        return lines if lines - size <= size // FEW else size
 
     @property
     def wide_size(self) -> int:

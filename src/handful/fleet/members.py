@@ -25,7 +25,7 @@ from handful.fleet.kernels.members import (
     desk_for,
 )
 from handful.fleet.kernels.sums import sums_of
-from handful.fleet.layout import BEGUN, KEY, NOT_BEGUN, WIDE, Layout
+from handful.fleet.layout import BEGUN, KEY, LINE, NOT_BEGUN, WIDE, Layout
 from handful.fleet.packing import from_wide, packed, to_wide, unpacked
 
 if TYPE_CHECKING:
@@ -78,13 +78,21 @@ class Members:
         self._types = np.zeros(0, layout.head), np.zeros(0, layout.slot)
 
     def _empty(self, blocks: int) -> NDArray[np.uint8]:
-        return np.zeros((blocks << SHIFT, self.layout.size), np.uint8)
+        size = (blocks << SHIFT) * self.layout.size
+        room = np.zeros(size + LINE, np.uint8)
+        start = -room.ctypes.data % LINE
+        return room[start : start + size].reshape(-1, self.layout.size)
 
     @property
     def words(self) -> NDArray[np.uint64]:
         """The rows as words, a line for each block."""
         lines = len(self.rows) >> SHIFT
         return self.rows.reshape(-1).view(np.uint64).reshape(lines, 8 * self.layout.size)
+
+    def check_rows(self, rows: Ids) -> None:
+        """Refuse rows of a file that are not what was saved, when they are first needed."""
+        if self.unseen is not None:
+            self.check(rows >> SHIFT)
 
     def check(self, blocks: NDArray[np.int64]) -> None:
         """Refuse blocks of a file that are not what was saved, when they are first needed."""
@@ -113,15 +121,17 @@ class Members:
 
     # Kernels.
 
-    def run(self, size: int, threads: int, task: Task) -> tuple[int, int]:
+    def run(self, size: int, threads: int, task: Task, listed: int = 0) -> tuple[int, int]:
         """Run a task on all members that a call of some size names.
+
+        Desks have room to list so many positions of the call.
 
         Return why it ended, and the number of the part that it ended in; the desk of this part says
         where. Parts are a power of 2, so that a block's part is cheap to find.
         """
         parts = 1 if size < SMALL else 1 << (threads - 1).bit_length()
         waiting = list(range(parts))
-        self._lay_desks(parts)
+        self._lay_desks(parts, listed)
         while waiting:
             self._hand_out(waiting)
 
@@ -147,11 +157,13 @@ class Members:
         """Return the desk of a part."""
         return self._desks[part]
 
-    def _lay_desks(self, parts: int) -> None:
+    def _lay_desks(self, parts: int, listed: int) -> None:
         while len(self._desks) < parts:
             self._desks.append(desk_for(self.layout, np.zeros(0, np.int64)))
-        for desk in self._desks:
+        for part, desk in enumerate(self._desks[:parts]):
             desk.at[NEXT] = 0
+            if len(desk.mine) < listed:
+                self._desks[part] = desk._replace(mine=np.empty(listed, np.int64))
 
     def _hand_out(self, parts: list[int]) -> None:
         """Give each part its share of the free wide rows, and make more if they are few."""

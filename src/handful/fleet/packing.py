@@ -55,7 +55,8 @@ def packed(state: State, layout: Layout) -> NDArray[np.uint8] | None:
                 slots[name][slot] = _stored(value, layout.slot[name], layout.state, name)
     except OverflowError:
         return None
-    return np.frombuffer(head.tobytes() + slots.tobytes(), np.uint8)
+    row = head.tobytes() + slots.tobytes()
+    return np.frombuffer(row.ljust(layout.size, b"\0"), np.uint8)
 
 
 def from_wide(scalars: np.void, slots: NDArray[np.void], layout: Layout) -> State:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from handful.errors import HandfulError, RuleError, SettingError, StoreError, integer
 from handful.fleet.ids import Names, Numbers
 from handful.fleet.kernels.bulk import COUNTS, kernels_of
-from handful.fleet.kernels.members import DONE, NEXT, SHIFT, SLOT, TOO_MANY, WRONG_SLOT, Desk
+from handful.fleet.kernels.members import DONE, NEXT, SLOT, TOO_MANY, WRONG_SLOT, Desk
 from handful.fleet.members import Ids, Members, Task, cores
 from handful.fleet.saving import Folder
 from handful.fleet.shared import Shared
@@ -54,16 +54,16 @@ class Serving:
     def _row(self, member: Any) -> int:
         self._check_open()
         rows = self._ids.rows([member])
-        self._members.check(rows >> SHIFT)
+        self._members.check_rows(rows)
         return int(rows[0])
 
     def _run(self, rows: Ids, task: Task) -> None:
         """Run a kernel for the members of some rows."""
         self._check_open()
         members = self._members
-        members.check(rows >> SHIFT)
+        members.check_rows(rows)
         try:
-            why, part = members.run(len(rows), self.threads, task)
+            why, part = members.run(len(rows), self.threads, task, listed=len(rows))
         except HandfulError as error:
             error.add_note("a policy failed for a member: other members have been served")
             raise

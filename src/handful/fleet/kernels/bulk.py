@@ -31,9 +31,9 @@ from handful.fleet.kernels.members import (
     WRONG_SLOT,
     Desk,
     Rows,
-    ask_for_first,
-    ask_for_next,
+    ask_for,
     close,
+    list_part,
     opener,
 )
 from handful.fleet.layout import NOT_BEGUN
@@ -95,14 +95,12 @@ def decide_kernel(policy: Any) -> Callable[..., int]:
         arms: Ints, given: Ints,
     ) -> int:  # fmt: skip
         now = bind(desk.scalars, desk.slots, desk.history)
-        todo = desk.todo
-        at = ask_for_first(fleet.rows, ids, desk.at[NEXT], part, parts, todo)
-        turn = 0
-        while True:
-            here = todo[turn & (AHEAD - 1)]
+        mine = desk.mine
+        n = list_part(ids, desk.at[NEXT], part, parts, mine)
+        ask_for(fleet.rows, ids, mine, 0, min(AHEAD, n))
+        for turn in range(n):
+            here = mine[turn]
             desk.at[NEXT] = here
-            if here == len(ids):
-                return DONE
             if desk.at[USED] == len(desk.spare):
                 return NO_ROOM
             member = ids[here]
@@ -121,8 +119,8 @@ def decide_kernel(policy: Any) -> Callable[..., int]:
             tickets.issue(now, slot)
             given[here] = tickets.ticket_for(now, slot, how.no_slot)
             close(now, member, fleet, desk, draws)
-            at = ask_for_next(fleet.rows, ids, at, part, parts, todo, turn)
-            turn += 1
+            ask_for(fleet.rows, ids, mine, turn + AHEAD, min(turn + AHEAD + 1, n))
+        return DONE
 
     return kernel(decide, kin)
 
@@ -139,14 +137,12 @@ def reward_kernel(policy: Any) -> Callable[..., int]:
     ) -> int:  # fmt: skip
         now = bind(desk.scalars, desk.slots, desk.history)
         keeps = how.default == how.default
-        todo = desk.todo
-        at = ask_for_first(fleet.rows, ids, desk.at[NEXT], part, parts, todo)
-        turn = 0
-        while True:
-            here = todo[turn & (AHEAD - 1)]
+        mine = desk.mine
+        n = list_part(ids, desk.at[NEXT], part, parts, mine)
+        ask_for(fleet.rows, ids, mine, 0, min(AHEAD, n))
+        for turn in range(n):
+            here = mine[turn]
             desk.at[NEXT] = here
-            if here == len(ids):
-                return DONE
             if desk.at[USED] == len(desk.spare):
                 return NO_ROOM
             member = ids[here]
@@ -165,8 +161,8 @@ def reward_kernel(policy: Any) -> Callable[..., int]:
                     observe(now, slot, rewards[here], p)
             receipts[here] = became
             close(now, member, fleet, desk, draws)
-            at = ask_for_next(fleet.rows, ids, at, part, parts, todo, turn)
-            turn += 1
+            ask_for(fleet.rows, ids, mine, turn + AHEAD, min(turn + AHEAD + 1, n))
+        return DONE
 
     return kernel(reward, kin)
 
@@ -182,13 +178,11 @@ def look_kernel(policy: Any) -> Callable[..., None]:
         recommended: Ints, counts: Ints, arms: Ints, pulls: Ints, sums: Floats,
     ) -> None:  # fmt: skip
         now = bind(desk.scalars, desk.slots, desk.history)
-        todo = desk.todo
-        at = ask_for_first(fleet.rows, ids, 0, part, parts, todo)
-        turn = 0
-        while True:
-            here = todo[turn & (AHEAD - 1)]
-            if here == len(ids):
-                return
+        mine = desk.mine
+        n = list_part(ids, 0, part, parts, mine)
+        ask_for(fleet.rows, ids, mine, 0, min(AHEAD, n))
+        for turn in range(n):
+            here = mine[turn]
             open_member(now, ids[here], fleet, desk, p)
             recommended[here] = recommend_arm(now, p)
             if len(counts) > 0:
@@ -205,8 +199,7 @@ def look_kernel(policy: Any) -> Callable[..., None]:
                     pulls[here, slot] = now.pulls[slot]
                     sums[here, slot] = now.sums[slot]
                 counts[here, 6] = waiting
-            at = ask_for_next(fleet.rows, ids, at, part, parts, todo, turn)
-            turn += 1
+            ask_for(fleet.rows, ids, mine, turn + AHEAD, min(turn + AHEAD + 1, n))
 
     return kernel(look, kin)
 

@@ -66,8 +66,8 @@ class Desk(NamedTuple):
     blank: NDArray[np.void]
     """The scalars before a member begins."""
     hash_block: Any
-    todo: Any
-    """The positions, in the call, of the members that were asked for."""
+    mine: Any
+    """Room for the positions, in the call, of the members of the thread's part."""
     spare: Any
     """Numbers of wide rows that are free, ..."""
     at: Any
@@ -87,7 +87,7 @@ def desk_for(layout: Layout, spare: NDArray[np.int64], slots_there: int = 0) -> 
     scalars["pending"] = NO_SLOT
     return Desk(
         scalars, slots, history, scalars.copy(), np.zeros(HASH_BLOCK, np.uint64),
-        np.zeros(AHEAD, np.int64), spare, np.zeros(3, np.int64),
+        np.zeros(0, np.int64), spare, np.zeros(3, np.int64),
     )  # fmt: skip
 
 
@@ -107,39 +107,24 @@ def draws_since(position: int, key: int, step: int, draws: int) -> int:
 
 
 @use
-def next_of_part(ids: Ints, at: int, part: int, parts: int) -> int:
-    """Return the next position, from `at` on, of a member of a part of the blocks.
+def list_part(ids: Ints, at: int, part: int, parts: int, mine: Any) -> int:
+    """List the positions, from `at` on, of the members of a part; return how many there are.
 
-    There are so many parts, a power of 2, and a part has every so many-th block.
+    There are so many parts, a power of 2, and a part has every so many-th block. Whose a member is
+    cannot be foreseen, so there is no branch on it.
     """
-    while at < len(ids) and (ids[at] >> SHIFT) & (parts - 1) != part:
-        at += 1
-    return at
+    n = 0
+    for i in range(at, len(ids)):
+        mine[n] = i
+        n += (ids[i] >> SHIFT) & (parts - 1) == part
+    return n
 
 
 @use
-def ask_for_first(rows: Any, ids: Ints, at: int, part: int, parts: int, todo: Ints) -> int:
-    """Ask for the rows of the first members of a part, list them, and return where more are."""
-    for i in range(AHEAD):
-        at = next_of_part(ids, at, part, parts)
-        todo[i] = at
-        if at < len(ids):
-            prefetch(rows, ids[at])
-            at += 1
-    return at
-
-
-@use
-def ask_for_next(
-    rows: Any, ids: Ints, at: int, part: int, parts: int, todo: Ints, turn: int
-) -> int:
-    """Ask for the row of the next member of a part, list it, and return where more are."""
-    at = next_of_part(ids, at, part, parts)
-    todo[turn & (AHEAD - 1)] = at
-    if at < len(ids):
-        prefetch(rows, ids[at])
-        at += 1
-    return at
+def ask_for(rows: Any, ids: Ints, mine: Any, first: int, last: int) -> None:
+    """Ask for the rows of some of the members that are listed."""
+    for i in range(first, last):
+        prefetch(rows, ids[mine[i]])
 
 
 @use
@@ -161,7 +146,8 @@ def widen(member: int, rows: Any, wide: Any, wide_slots: Any, desk: Desk) -> Non
 def close(now: Any, member: int, fleet: Rows, desk: Desk, draws: int) -> None:
     """Write a member back. A wide row must be spare."""
     rows = fleet.rows
-    fleet.dirty[member >> SHIFT] = 1
+    if fleet.dirty[member >> SHIFT] == 0:  # threads read it side by side, but write it in turns
+        fleet.dirty[member >> SHIFT] = 1
     if rows[member, 0] != WIDE:
         draws = draws_since(now.rng[0], now.key, now.rng[1], draws)
         if store(now, rows, member, fleet.head, fleet.slot, draws):
