@@ -14,7 +14,8 @@ arms, tickets = fleet.decide([3])
 fleet.reward([3], tickets, [1.0])
 fleet.recommend([3])
 kernels = kernels_of(fleet._shared.acts_as)
-misses = [sum(k.stats.cache_misses.values()) for k in (kernels.decide, kernels.reward, kernels.look)]
+used = kernels.decide, kernels.reward, kernels.look
+misses = [sum(kernel.stats.cache_misses.values()) for kernel in used]
 print(arms[0], *misses)
 """
 
