@@ -1,4 +1,4 @@
-"""Fleets of ten million beside NumPy columns and beside loops over policies of other packages.
+"""Fleets of ten million beside NumPy columns and beside policies of every other package.
 
     make bench-fleet        or, from the source tree: python -m benchmarks.fleet [MEMBERS]
 
@@ -6,16 +6,19 @@ A pair is a decision and its reward. Ids are random, a million pairs a call (few
 would take minutes), and arms have fair coins. `first` is a call in which most members begin; of
 later calls, the best counts. The fleet in NumPy columns is Thompson sampling with a beta count for
 every arm of every member, without a memory bound; where its columns do not fit, there are fewer
-members. River and gittins are loops over one policy object for each of a thousand members, in
-environments of their own. Figures are pairs a second of wall time, and CPU time a pair: the machine
-may be busy, so compare contestants of one run.
+members. No other package has fleets, so theirs are loops over one policy object for each of a
+thousand members (fewer where they are large or slow), each in an environment of its own: the
+fastest of its policies for rewards of 0 or 1 that has no other state than counts. Bytes are those
+of a policy after ten pulls, with the labels of its arms if it stores them.
+
+Figures are pairs a second of wall time, and CPU time a pair: the machine may be busy, so compare
+contestants of one run. The table is printed, and written to bench/fleet.md.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -24,8 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.peers import Peer, PeerError, installed, output
+
 ROOT = Path(__file__).parents[1]
-MEMBERS, PAIRS, TURNS = 10_000_000, 1_000_000, 6
+MEMBERS, PAIRS, TURNS = 10_000_000, 1_000_000, 12
 ARMS = 1000
 
 
@@ -47,17 +52,41 @@ def main() -> None:
     members = int(float(sys.argv[1])) if len(sys.argv) > 1 else MEMBERS
     rows = [ours(name, members) for name in ("ucb-m", "ts-m", "race")]
     rows += [columns(members, 10), columns(max(100, members // 100), ARMS)]
-    rows += [row for name in ("river", "gittins") if (row := peer(name)) is not None]
-    print(
-        f"{'':<34}{'members':>12}{'bytes':>9}{'build s':>9}{'pairs/s':>12}{'CPU ns':>9}"
-        f"{'first/s':>12}{'ucb-m is':>10}"
-    )
-    for row in rows:
-        print(
-            f"{row.name:<34}{row.members:>12,}{row.bytes_each:>9,.0f}{row.build:>9.2f}"
-            f"{row.pairs:>12,.0f}{row.cpu:>9,.0f}{row.first:>12,.0f}"
-            f"{row.cpu / rows[0].cpu:>9.1f}x"
+    rows += [loop(Path(sys.executable), "benchmarks.singles", name) for name in ("ucb-m", "race")]
+    rows += [row for peer in PEERS if (row := measured(peer)) is not None]
+    table = as_table(rows)
+    print(table)
+    file = ROOT / "bench" / "fleet.md"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(table + "\n")
+    print(f"written to {file.relative_to(ROOT)}", file=sys.stderr)
+
+
+def as_table(rows: list[Row]) -> str:
+    """Return a table in Markdown, for the documentation and for a terminal."""
+    head = ("", "members", "bytes each", "pairs a second", "CPU ns a pair", "ucb-m is faster by")
+    lines = [
+        (
+            row.name, f"{row.members:,}", f"{row.bytes_each:,.0f}", f"{row.pairs:,.0f}",
+            f"{row.cpu:,.0f}", f"{row.cpu / rows[0].cpu:,.1f}",
         )
+        for row in rows
+    ]  # fmt: skip
+    widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
+
+    def line(cells: tuple[str, ...]) -> str:
+        first, *rest = zip(cells, widths, strict=True)
+        texts = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]
+        return f"| {' | '.join(texts)} |"
+
+    rule = "|".join(["-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:])])
+    notes = "\n".join(
+        f"- {row.name}: built in {row.build:.2f} s; while members begin, {row.first:,.0f} pairs a "
+        "second."
+        for row in rows
+        if row.first == row.first
+    )
+    return "\n".join([line(head), f"|{rule}|", *(line(each) for each in lines), "", notes])
 
 
 def timed(call: Callable[[], None], pairs: int, turns: int) -> tuple[float, float]:
@@ -83,8 +112,10 @@ def ours(name: str, members: int) -> Row:
     fleet = handful.Fleet(name, members, arms=ARMS, memory=2, seed=1)
     build = time.perf_counter() - began
 
+    waiting = [rng.integers(0, members, pairs) for _ in range(TURNS + 1)]
+
     def call() -> None:
-        ids = rng.integers(0, members, pairs)
+        ids = waiting.pop()
         _, tickets = fleet.decide(ids)
         fleet.reward(ids, tickets, won)
 
@@ -110,9 +141,11 @@ def columns(members: int, arms: int) -> Row:
     build = time.perf_counter() - began
     won = (rng.random(pairs) < 0.5).astype(np.float32)
 
+    waiting = [rng.integers(0, members, pairs) for _ in range(3)]
+
     def call() -> None:
         # Repeated ids in a call are decided for from the same counts, unlike those of a fleet.
-        ids = rng.integers(0, members, pairs)
+        ids = waiting.pop()
         chosen = rng.beta(wins[ids], losses[ids]).argmax(axis=1)
         np.add.at(wins, (ids, chosen), won)
         np.add.at(losses, (ids, chosen), 1 - won)
@@ -121,32 +154,37 @@ def columns(members: int, arms: int) -> Row:
     return Row(f"NumPy columns, K = {arms}", members, 8 * arms, build, speed, cpu)
 
 
-PEERS = {
-    "river": (("river>=0.21", "gymnasium"), "river"),
-    "gittins": (("gittins>=2,<3",), "gittins"),
-}
+PEERS = (
+    Peer("pymab", ("pymab>=2,<3",)),
+    Peer("river", ("river>=0.21", "gymnasium")),
+    Peer("SMPyBandits", ("SMPyBandits>=0.9.7", "numpy<1.24", "scipy<1.11")),
+    Peer("MABWiser", ("mabwiser>=2.7",)),
+    Peer("obp", ("numpy<2", "pandas", "scikit-learn", "pyyaml"), alone=("obp==0.5.7",)),
+    Peer("vowpal", ("vowpalwabbit>=9.10",)),
+    Peer("bayesianbandits", ("bayesianbandits>=1.5,<2",)),
+    Peer("pybandits", ("pybandits>=8,<9",)),
+    Peer("gittins", ("gittins>=2,<3",)),
+)
+"""Every package that we know of with a policy for one bandit at a time, if it is on PyPI."""
 
 
-def peer(name: str) -> Row | None:
-    """A loop over a thousand policies of another package, in an environment of its own."""
-    from benchmarks.peers import Peer, PeerError, installed
-
-    requirements, folder = PEERS[name]
+def measured(peer: Peer) -> Row | None:
+    """The policies of another package, in an environment of its own."""
+    name = peer.name.lower()
     try:
-        python = installed(Peer(name, requirements, 0), ROOT / "build" / "peers" / folder)
+        python = installed(peer, ROOT / "build" / "peers" / name)
+        return loop(python, f"benchmarks.drivers.fleet_{name}")
     except PeerError as error:
-        print(f"{name} is left out: it {error}", file=sys.stderr)
+        print(f"{peer.name} is left out: it {error}", file=sys.stderr)
         return None
-    paths = os.pathsep.join([str(ROOT)])
-    command = [str(python), "-m", f"benchmarks.drivers.fleet_{name}"]
-    ran = subprocess.run(
-        command, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": paths}, cwd=ROOT,
-    )  # fmt: skip
-    if ran.returncode:
-        print(f"{name} is left out: {ran.stderr.splitlines()[-1:]}", file=sys.stderr)
-        return None
-    return Row(**json.loads(ran.stdout.splitlines()[-1]))
+
+
+def loop(python: Path, *driver: str) -> Row:
+    """A loop over many policies, in a process of its own."""
+    printed = output(
+        [str(python), "-m", *driver], "did not run", {**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    return Row(**json.loads(printed.splitlines()[-1]))
 
 
 if __name__ == "__main__":

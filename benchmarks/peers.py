@@ -35,7 +35,9 @@ class Peer:
 
     name: str
     requirements: tuple[str, ...]
-    pulls: int
+    pulls: int = 0
+    alone: tuple[str, ...] = ()
+    """Installed without what it asks for: the driver needs little of it."""
 
 
 ALL = (
@@ -71,7 +73,7 @@ def _rows(peer: Peer, pulls: int) -> list[Row]:
     plain = peer.name.lower()
     python = installed(peer, ROOT / "build" / "peers" / plain)
     driver = [str(python), "-m", f"benchmarks.drivers.run_{plain}", str(pulls)]
-    printed = _output(driver, "did not run", {**os.environ, **_ONE_THREAD})
+    printed = output(driver, "did not run", {**os.environ, **_ONE_THREAD})
     shown: dict[str, Any] = json.loads(printed.splitlines()[-1])
     for way in shown["ways"]:
         if (mean := way["mean_reward"]) < LEAST_REWARD:
@@ -90,16 +92,19 @@ def installed(peer: Peer, folder: Path) -> Path:
     """Return the Python of the peer's environment, which is created unless it exists."""
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     record = folder / "installed.txt"
-    wanted = "\n".join(peer.requirements)
+    wanted = "\n".join((*peer.requirements, *peer.alone))
     if not record.is_file() or record.read_text() != wanted:
-        _output([sys.executable, "-m", "venv", "--clear", str(folder)], "has no environment")
+        output([sys.executable, "-m", "venv", "--clear", str(folder)], "has no environment")
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _output([*pip, *peer.requirements], "could not be installed")
+        output([*pip, *peer.requirements], "could not be installed")
+        if peer.alone:
+            alone = ["--no-deps", "--ignore-requires-python", *peer.alone]
+            output([*pip, *alone], "could not be installed")
         record.write_text(wanted)
     return python
 
 
-def _output(command: list[str], failure: str, environment: dict[str, str] | None = None) -> str:
+def output(command: list[str], failure: str, environment: dict[str, str] | None = None) -> str:
     """Return what a command printed, or raise a `PeerError` with the line that says why."""
     try:
         ran = subprocess.run(

@@ -1,17 +1,15 @@
-"""gittins, one state for each member: its model is contextual, and here the context is empty.
-
-Its states are not Python objects, so their size is that of their serialised form.
-"""
+"""gittins, one state for each member: its model is contextual, and here the context is empty."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import gittins
 
-from benchmarks.drivers.fleet_loop import K, report
+from benchmarks.drivers.fleet_loop import K, report, resident
 
 CANDIDATES = [(f"arm-{i}", {"arm": f"arm-{i}"}) for i in range(K)]
 
@@ -26,8 +24,4 @@ def pair(state: Any, draw: Callable[[], float]) -> None:
     gittins.learn(state, record.decision_id, float(draw() < 0.5), now)
 
 
-def size(state: Any) -> int:
-    return len(gittins.serialize(state))
-
-
-report("gittins 2", make, pair, size)
+report(f"gittins {version('gittins')}", make, pair, counted=resident, members=10_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 from river import bandit, proba
@@ -21,4 +22,4 @@ def pair(policy: Any, draw: Callable[[], float]) -> None:
     policy.update(arm, draw() < 0.5)
 
 
-report("river Thompson", make, pair)
+report(f"river {version('river')}, Thompson", make, pair)

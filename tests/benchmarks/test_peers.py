@@ -56,7 +56,7 @@ def test_a_driver_tells_its_times_and_one_that_fails_is_reported(
 def test_a_package_that_cannot_be_installed_is_reported_with_the_line_that_says_why() -> None:
     code = "import sys; sys.exit('some lines\\nERROR: No matching distribution\\nhint: none')"
     with pytest.raises(PeerError, match="could not be installed: ERROR: No matching"):
-        peers._output([sys.executable, "-c", code], "could not be installed")
+        peers.output([sys.executable, "-c", code], "could not be installed")
 
 
 def test_an_environment_is_made_once_and_again_when_it_should_hold_something_else(
@@ -69,7 +69,7 @@ def test_an_environment_is_made_once_and_again_when_it_should_hold_something_els
         tmp_path.joinpath("a").mkdir(exist_ok=True)
         return ""
 
-    monkeypatch.setattr(peers, "_output", output)
+    monkeypatch.setattr(peers, "output", output)
     for requirements in (("one",), ("one",), ("one", "two<3")):
         peers.installed(Peer("a", requirements, 1), tmp_path / "a")
     assert [command[-1] for command in commands if "pip" in command] == ["one", "two<3"]

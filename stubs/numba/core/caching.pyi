@@ -2,6 +2,7 @@ from collections.abc import Callable
 from typing import Any
 
 class FunctionCache:
+    _py_func: Any
     def __init__(self, py_func: Callable[..., Any]) -> None: ...
     @property
     def cache_path(self) -> str: ...
