@@ -251,6 +251,7 @@ LISTED: dict[str, tuple[str, ...]] = {
     ),
     # Takes more than some tenths of a second in plain Python.
     SLOW: (
+        "tests/benchmarks/test_fleet.py::test_columns",
         "tests/benchmarks/test_saturation.py",
         "tests/cli/test_traffic.py::test_a_figure",
         "tests/client/test_sockets.py",
