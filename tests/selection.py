@@ -359,6 +359,8 @@ REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
     },
     SLOW: {
         "tests/policies/test_checks.py::test_a_reset_policy": ("race", "ucb-m"),
+        "tests/policies/test_checks.py::test_labels_of_any_kind": ("race", "ucb-m"),
+        "tests/policies/test_checks.py::test_select_gives_back": ("race", "ucb-m"),
         "tests/policies/test_checks.py::test_the_memory_bound": ("race", "ucb-m"),
         "tests/policies/test_endless.py::test_saved_at_any_pull": ("qucb-m", "race"),
         "tests/policies/test_phased.py::test_arms_that_all_fit": ("ucb-m",),
@@ -368,9 +370,12 @@ REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
         "tests/policies/test_phased.py::test_the_horizon_is": ("ucb-m",),
         "tests/policies/test_phased.py::test_the_most_played": ("ucb-m",),
         "tests/policies/test_rewards.py::test_a_refused_reward": ("race", "ucb-m"),
+        "tests/policies/test_rewards.py::test_a_stranger": ("race", "ucb-m"),
         "tests/policies/test_saved.py::test_a_restored_policy": ("race", "ucb-m"),
         "tests/policies/test_saved.py::test_forged_bytes": ("plain-before-race",),
         "tests/policies/test_saved.py::test_the_state_stays": ("race", "ucb-m"),
+        "tests/policies/test_stats.py::test_a_notebook_gets": ("race", "ucb-m"),
+        "tests/policies/test_stats.py::test_repr_is": ("race", "ucb-m"),
         "tests/policies/test_traffic.py::test_any_traffic": ("mbse", "race", "ucb-m"),
     },
 }  # fmt: skip
