@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from handful.errors import (
     StoreError,
     StoreInUseError,
 )
+from handful.files.lock import Lock
 from handful.fleet.shards.log import Call, CallLog, read_log, record_of
 from handful.fleet.shards.places import LostError
 from handful.fleet.shards.shard import DONE, FAILED, OTHER, REFUSED, Fresh, Shard, Spec
@@ -339,8 +339,8 @@ def test_two_workers_never_have_one_shard(tmp_path: Path) -> None:
     fleet = worker.shard._fleet
     assert fleet is not None
     assert fleet._folder is not None
-    lock, fleet._folder._lock = fleet._folder._lock, os.open(os.devnull, os.O_RDONLY)
-    os.close(lock)
+    held, fleet._folder._lock = fleet._folder._lock, Lock(tmp_path / "other", "it", "in use")
+    held.release()
     other = Worker(tmp_path, 3)
     assert other.claimed.number == 1
     seen = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

@@ -65,14 +65,12 @@ class Fleet(Keeping):
         threads: int | None = None,
         **given: Any,
     ) -> None:
-        if "seed" in given:  # pragma: no cover
-            raise SettingError("seed is that of the fleet")
         self._shared = Shared(model_of(policy, arms, memory, given), counters)
         self._seed = integer("seed", seed) if seed is not None else seed_word(None) >> 1
         self._ids = _ids_of(members, self._seed)
         self._members = Members(self._shared.layout, self._ids.count, self._ids.first_seed)
         if isinstance(self._ids, Names):
-            self._give_seeds(0)
+            self._give_seeds(0, self._ids.names)
         self._prepare(threads)
 
     # What it is.
@@ -133,6 +131,7 @@ class Fleet(Keeping):
             return with_columns(ids, {"arm": arms, "ticket": tickets})
         given = values(ids)
         with self._lock:
+            self._check_open()
             self._welcome(given)
             arms, tickets = self._decide(self._ids.rows(given))
             return (self._labels(arms) if labels else arms), tickets

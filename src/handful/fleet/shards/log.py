@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import DamagedStoreError, StoreUnavailableError
-from handful.fleet.journal import flush, write_whole
+from handful.files.writing import sync_folder, write_whole
 
 MARK = b"call"
 HEAD = Struct("<4sIQQQII")
@@ -136,4 +136,4 @@ def remove(paths: list[Path]) -> None:
     for path in paths:
         path.unlink()
     if paths:
-        flush(paths[0].parent)
+        sync_folder(paths[0].parent)

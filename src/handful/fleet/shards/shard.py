@@ -24,11 +24,11 @@ from typing import Any, NamedTuple, Self
 from numpy.typing import NDArray
 
 from handful.errors import HandfulError, OtherArmsError, StoreInUseError
+from handful.files.writing import PART, sync_folder
 from handful.fleet.fleet import Fleet
+from handful.fleet.header import HEADER
 from handful.fleet.ids import Numbers
-from handful.fleet.journal import flush
 from handful.fleet.members import Members
-from handful.fleet.saving import HEADER
 from handful.fleet.shards.log import Arrays, Call, CallLog, read_log, remove
 from handful.fleet.shared import Shared
 from handful.policies import Policy, from_bytes
@@ -161,8 +161,8 @@ class Shard:
         fleet = ShardFleet.made(shared, fresh.seed, fresh.members, self._spec.threads)
         self._path.mkdir(parents=True)
         fleet.save(self._path / "fleet")
-        flush(self._path)
-        flush(self._path.parent)
+        sync_folder(self._path)
+        sync_folder(self._path.parent)
         self._fleet = fleet
 
     def _open(self, path: Path) -> int:
@@ -186,7 +186,7 @@ class Shard:
         fleet, held = self._fleet, self._fleet._folder
         assert held is not None
         path.rename(self._path)
-        flush(self._path.parent)
+        sync_folder(self._path.parent)
         held.path = self._path / "fleet"
         fleet.number = int(held.header["calls"])
         fleet.token = int(held.header["token"])
@@ -198,7 +198,7 @@ class Shard:
         assert fleet is not None
         self._kept = Reply(DONE, fleet.number)
         base = fleet.number
-        remove(list(self._path.glob("calls-*.new")))
+        remove(list(self._path.glob(f"calls-*{PART}")))
         old = sorted(self._path.glob("calls-*"), key=lambda path: int(path.name.split("-")[2]))
         calls: list[Call] = []
         for path in old[-1:]:

@@ -13,7 +13,6 @@ them in parallel and put together in its order.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Hashable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,8 +30,8 @@ from handful.errors import (
     StoreError,
     integer,
 )
+from handful.files.writing import write_whole
 from handful.fleet.fleet import Codes, Fleet
-from handful.fleet.journal import write_whole
 from handful.fleet.keeping import MOST_MEMBERS
 from handful.fleet.kernels.bulk import COUNTS
 from handful.fleet.members import Ids
@@ -477,7 +476,7 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
 
 
 def _lock(path: Path, stack: ExitStack) -> None:
-    stack.callback(os.close, locked(path))
+    stack.callback(locked(path).release)
 
 
 def _shard_folder(path: Path, shard: int) -> str:
@@ -497,11 +496,7 @@ def _members(members: Any) -> int:
 
 def _write_manifest(path: Path, shards: int, size: int) -> None:
     data = json.dumps({"format": FORMAT, "shards": shards, "size": size}).encode()
-    write_whole(path / MANIFEST, lambda file: _write(file, data))
-
-
-def _write(file: Any, data: bytes) -> None:
-    file.write(data)
+    write_whole(path / MANIFEST, lambda file: file.write(data))
 
 
 def _read_manifest(path: Path) -> tuple[int, int]:
