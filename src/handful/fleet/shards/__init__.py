@@ -4,6 +4,8 @@
     shard.py    what a worker does: a fleet of some members, that serves each numbered call once
     places.py   which worker has which shard: actors of Dask
     router.py   calls to shards: numbered, repeated after a loss, counted
+    front.py    a call is checked, cut by shard, and put together again
+    manifest.py how many shards a folder has
     sharded.py  what users see
 
 A member's seed follows from the fleet's seed and the member's number. So its choices do not depend

@@ -35,6 +35,9 @@ from handful.policies import Policy, from_bytes
 
 DONE, REFUSED, OTHER, FAILED = "done", "refused", "other", "failed"
 """What became of a call: served, refused with an error, not the next one, or an unforeseen one."""
+SAVED = ("change", "grow")
+"""Calls after which a shard is saved. They are not logged: labels may be such that they cannot be,
+and whether there is room for more members depends on the machine."""
 FOLD = 1 << 26
 """The bytes of a log from which on the shard is saved, before the next call."""
 
@@ -224,9 +227,9 @@ class Shard:
             return self._kept
         if number != fleet.number + 1:
             return Reply(OTHER, fleet.number)
-        if operation == "change":
-            return self._change(number, token, *arrays)
         call = Call(number, token, operation, arrays)
+        if operation in SAVED:
+            return self._serve_and_save(call)
         try:
             if self._log is not None:
                 if self._log.size > self._spec.fold:
@@ -245,7 +248,10 @@ class Shard:
         try:
             value = getattr(self, f"_do_{call.operation}")(*map(_own, call.arrays))
             self._kept = Reply(DONE, call.number, value)
-        except HandfulError as error:
+        except (MemoryError, OSError):
+            raise  # of this machine, not of the call: it is served when the shard is restored
+        except Exception as error:
+            # A policy of a user's own may raise anything, and does so again when it is replayed.
             self._kept = Reply(REFUSED, call.number, _told(error))
         return self._kept
 
@@ -260,23 +266,26 @@ class Shard:
         arms = fleet.arms
         fleet[int(member[0])] = model_from(data.tobytes(), arms, self._spec.policy)
 
-    def _do_grow(self, more: Any) -> None:
+    def _do_grow(self, more: Any) -> int:
         self._open_fleet.grow(int(more[0]))
+        return len(self._open_fleet)
 
-    def _change(self, number: int, token: int, added: Any, removed: Any) -> Reply:
-        """Change the arms, and save: labels need not be such that they could be logged."""
+    def _do_change(self, added: Any, removed: Any) -> None:
+        self._open_fleet._change(list(added), list(removed))
+
+    def _serve_and_save(self, call: Call) -> Reply:
+        """Serve a call that is all or nothing, and save the shard instead of logging the call."""
         fleet = self._open_fleet
-        before = fleet.number, fleet.token
         try:
-            fleet.number, fleet.token = number, token
-            fleet._change(list(added), list(removed))
-            self._save()
-        except HandfulError as error:
-            fleet.number, fleet.token = before
+            value = getattr(self, f"_do_{call.operation}")(*call.arrays)
+        except Exception as error:
             return Reply(REFUSED, fleet.number, _told(error))
+        fleet.number, fleet.token = call.number, call.token
+        try:
+            self._save()
         except Exception:
             return self._fail()
-        self._kept = Reply(DONE, number)
+        self._kept = Reply(DONE, call.number, value)
         return self._kept
 
     def read(self, operation: str, arrays: Arrays) -> Reply:
@@ -351,5 +360,10 @@ def _own(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.flags.writeable else array.copy()
 
 
-def _told(error: HandfulError) -> tuple[str, str, list[str]]:
-    return type(error).__name__, str(error), list(getattr(error, "__notes__", []))
+def _told(error: Exception) -> tuple[str, str, list[str]]:
+    """Return the class of an error, its message and its notes."""
+    notes = list(getattr(error, "__notes__", []))
+    if isinstance(error, HandfulError):
+        return type(error).__name__, str(error), notes
+    notes.append("".join(traceback.format_exception(error)))
+    return HandfulError.__name__, f"the call failed: {type(error).__name__}: {error}", notes
