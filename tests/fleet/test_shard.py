@@ -12,9 +12,10 @@ from handful import Fleet
 from handful.errors import DamagedStoreError, StoreInUseError
 from handful.files.lock import Lock
 from handful.fleet.shards.log import Call, CallLog, read_log, record_of
+from handful.fleet.shards.messages import DONE, FAILED, OTHER, REFUSED, Fresh, Reply, Spec
 from handful.fleet.shards.places import LostError, Places
 from handful.fleet.shards.router import Router
-from handful.fleet.shards.shard import DONE, FAILED, OTHER, REFUSED, Fresh, Reply, Shard, Spec
+from handful.fleet.shards.shard import Shard
 
 # They run the kernels that the worker of these tests has compiled.
 pytestmark = pytest.mark.xdist_group("tests/fleet/test_equality.py")
@@ -26,12 +27,14 @@ SAME: dict[str, Any] = {"memory": 2, "seed": 7}
 class Worker:
     """A shard without a cluster, and what a router would say to it."""
 
-    def __init__(self, folder: Path, term: int, durable: bool = True, **given: Any) -> None:
+    def __init__(
+        self, folder: Path, term: int, durable: bool = True, threads: int = 1, **given: Any
+    ) -> None:
         one = Fleet("ucb-m", 1, ARMS, **SAME)
         fresh = Fresh(one._shared.model.to_bytes(), 16, one.seed, range(100, 200))
         self.shard = Shard()
         self.claimed = self.shard.claim(
-            Spec(str(folder), term, (ARMS,), None, 1, durable, 0.2, fresh, **given)
+            Spec(str(folder), term, (ARMS,), None, threads, durable, 0.2, fresh, **given)
         )
 
     def decide(self, number: int, token: int = 0) -> Any:
@@ -145,6 +148,28 @@ def test_an_error_of_the_machine_is_not_one_of_the_call(
     assert worker.decide(1).kind == DONE
 
 
+def test_a_call_that_failed_is_replayed_by_as_many_threads(tmp_path: Path) -> None:
+    """Members of other threads have been served: the same ones as before."""
+    worker = Worker(tmp_path, 1, threads=2)
+    fleet = worker.shard._fleet
+    assert fleet is not None
+    far = fleet[105]
+    far._state.clock = far._state.turned = 2**31 - 1
+    member = np.array([105]), np.frombuffer(far.to_bytes(), np.uint8)
+    assert worker.shard.serve(1, 1, "put", member).kind == DONE
+    rows = np.array([5, 6] * 2500 + [70])  # the last one in another block
+    reply = worker.shard.serve(2, 2, "decide", (rows,))
+    assert (reply.kind, reply.value[0]) == (REFUSED, "RuleError")
+    counts = fleet.stats([106, 170]).decisions.tolist()
+    assert counts == [0, 1]
+    worker.shard.close()
+    worker = Worker(tmp_path, 2, threads=1)
+    again = worker.shard._fleet
+    assert again is not None
+    assert again.threads == 1
+    assert again.stats([106, 170]).decisions.tolist() == counts
+
+
 def test_a_shard_without_room_refuses_to_grow(tmp_path: Path) -> None:
     worker = Worker(tmp_path, 1)
     worker.decide(1)
@@ -241,7 +266,7 @@ def test_a_call_that_was_given_up_but_served_is_no_loss() -> None:
 
 
 def calls() -> list[Call]:
-    return [Call(n, n + 7, "decide", (np.arange(n), np.ones((2, n)))) for n in range(1, 4)]
+    return [Call(n, n + 7, "decide", (np.arange(n), np.ones((2, n))), 3) for n in range(1, 4)]
 
 
 def test_a_log_that_ends_early_has_the_calls_before(tmp_path: Path) -> None:
@@ -261,7 +286,7 @@ def test_a_log_that_ends_early_has_the_calls_before(tmp_path: Path) -> None:
             found = list(read_log(path))
             assert [call.number for call in found] == [1, 2, 3][:complete]
             for got, wanted in zip(found, calls(), strict=False):
-                assert got[:3] == wanted[:3]
+                assert (*got[:3], got.threads) == (*wanted[:3], wanted.threads)
                 for one, other in zip(got.arrays, wanted.arrays, strict=True):
                     np.testing.assert_array_equal(one, other)
 

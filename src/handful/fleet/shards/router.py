@@ -16,8 +16,8 @@ from typing import Any
 from handful import errors
 from handful.errors import ClusterError, HandfulError
 from handful.fleet.shards.log import Arrays
+from handful.fleet.shards.messages import DONE, FAILED, OTHER, REFUSED, Reply, Spec
 from handful.fleet.shards.places import LostError, Places
-from handful.fleet.shards.shard import DONE, FAILED, OTHER, REFUSED, Reply, Spec
 
 ATTEMPTS = 4
 """How often a shard may be lost during one call."""

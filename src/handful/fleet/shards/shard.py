@@ -17,9 +17,8 @@ import shutil
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -30,53 +29,13 @@ from handful.fleet.header import HEADER
 from handful.fleet.ids import Numbers
 from handful.fleet.members import Members
 from handful.fleet.shards.log import Arrays, Call, CallLog, read_log, remove
+from handful.fleet.shards.messages import DONE, FAILED, OTHER, REFUSED, Reply, Spec
 from handful.fleet.shared import Shared
 from handful.policies import Policy, from_bytes
 
-DONE, REFUSED, OTHER, FAILED = "done", "refused", "other", "failed"
-"""What became of a call: served, refused with an error, not the next one, or an unforeseen one."""
 SAVED = ("change", "grow")
 """Calls after which a shard is saved. They are not logged: labels may be such that they cannot be,
 and whether there is room for more members depends on the machine."""
-FOLD = 1 << 26
-"""The bytes of a log from which on the shard is saved, before the next call."""
-
-
-class Reply(NamedTuple):
-    """What a shard says to a call, and the number of the last call that it has served."""
-
-    kind: str
-    number: int
-    value: Any = None
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What a worker needs to make or open a shard."""
-
-    folder: str
-    term: int
-    arms: tuple[Any, ...]
-    """The arms; two candidates while they are being changed."""
-    policy: type[Policy] | None
-    """For a policy of a user's own."""
-    threads: int | None
-    durable: bool
-    patience: float
-    """Seconds to wait for a former holder to let go of the folder."""
-    fresh: Fresh | None = None
-    """For a shard that does not exist yet."""
-    fold: int = FOLD
-
-
-@dataclass(frozen=True)
-class Fresh:
-    """The members of a new shard."""
-
-    model: bytes
-    counters: int
-    seed: int
-    members: range
 
 
 class ShardFleet(Fleet):
@@ -227,7 +186,7 @@ class Shard:
             return self._kept
         if number != fleet.number + 1:
             return Reply(OTHER, fleet.number)
-        call = Call(number, token, operation, arrays)
+        call = Call(number, token, operation, arrays, fleet.threads)
         if operation in SAVED:
             return self._serve_and_save(call)
         try:
@@ -245,6 +204,7 @@ class Shard:
         fleet = self._fleet
         assert fleet is not None
         fleet.number, fleet.token = call.number, call.token
+        mine, fleet.threads = fleet.threads, call.threads
         try:
             value = getattr(self, f"_do_{call.operation}")(*map(_own, call.arrays))
             self._kept = Reply(DONE, call.number, value)
@@ -253,6 +213,8 @@ class Shard:
         except Exception as error:
             # A policy of a user's own may raise anything, and does so again when it is replayed.
             self._kept = Reply(REFUSED, call.number, _told(error))
+        finally:
+            fleet.threads = mine
         return self._kept
 
     def _do_decide(self, rows: Any) -> Any:

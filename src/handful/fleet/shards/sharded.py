@@ -27,9 +27,10 @@ from handful.fleet.keeping import MOST_MEMBERS
 from handful.fleet.saving import locked
 from handful.fleet.shards.front import Front, raise_unless_done
 from handful.fleet.shards.manifest import Manifest, check_free, read_manifest, write_manifest
+from handful.fleet.shards.messages import Fresh, Spec
 from handful.fleet.shards.places import Places
 from handful.fleet.shards.router import Outcome, Router
-from handful.fleet.shards.shard import Fresh, Spec, model_from, term_of
+from handful.fleet.shards.shard import model_from, term_of
 from handful.fleet.shared import Shared
 from handful.fleet.shown import Shown
 from handful.fleet.stats import FleetStats, Totals
