@@ -10,9 +10,11 @@ import pytest
 
 from handful.core.state import Float, Int, Ints, Slot, admit, credit, slot_of
 from handful.core.state import State as AnyState
+from handful.errors import ContractError
+from handful.fleet import Fleet
 from handful.policies import Policy
 from handful.policies.settings import Setting
-from tests.fleet.lives import Life
+from handful.testing.fleets import Life, check_fleet
 
 WAYS: tuple[dict[str, Any], ...] = (
     {}, {"window": 7}, {"clicks_only": 9}, {"rescale": (-1.0, 3.0)}, {"counters": 32},
@@ -76,6 +78,20 @@ class Greedy(Policy):
             state.best = slot
 
 
-def test_policies_of_ones_own_live_so_too(tmp_path: Path) -> None:
-    for seed in range(20):
-        Life(Greedy, seed, tmp_path / f"{seed}", memory=3).live(100)
+def test_policies_of_ones_own_live_so_too() -> None:
+    check_fleet(Greedy, memory=3, lives=20, steps=100)
+
+
+def test_a_fleet_that_does_otherwise_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_fleet("ucb-m", lives=3, steps=30, window=7)
+    monkeypatch.setattr(Fleet, "seed_of", lambda self, member: 1)
+    with pytest.raises(ContractError, match=r"ucb-m, check members_live.*: decision of"):
+        check_fleet("ucb-m", lives=1, steps=30)
+
+
+def test_a_member_that_ends_with_other_bytes_fails_the_check(tmp_path: Path) -> None:
+    life = Life("ucb-m", 1, tmp_path / "fleet")
+    life.live(30, changes=False)
+    next(iter(life.singles.values())).decide()
+    with pytest.raises(ContractError, match="has other bytes than the single policy"):
+        life.look()

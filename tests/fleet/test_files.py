@@ -19,7 +19,8 @@ from handful.errors import (
     StoreError,
     StoreInUseError,
 )
-from handful.fleet import Fleet, saving
+from handful.fleet import Fleet
+from handful.fleet.header import header_bytes, read_header
 from handful.fleet.journal import NAME as JOURNAL
 
 ARMS = list("abcdefgh")
@@ -161,7 +162,7 @@ def test_a_damaged_header_and_a_newer_one(saved: Path) -> None:
     header.write_bytes(text.replace(b"5000", b"5001", 1))
     with pytest.raises(DamagedStoreError, match=r"fleet\.json"):
         opened(saved)
-    newer = saving._header_bytes({**saving._read_header(text, saved), "format": 2})
+    newer = header_bytes({**read_header(text, saved), "format": 2})
     header.write_bytes(newer)
     with pytest.raises(NewerStoreError, match="newer"):
         opened(saved)

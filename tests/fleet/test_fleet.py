@@ -199,6 +199,37 @@ def test_tables_of_arrow_come_back_with_arms_and_tickets(named: bool) -> None:
         fleet.decide(pyarrow.table({"user": [*users[:2], None]}), id="user")
 
 
+@pytest.mark.parametrize("make", [polars.DataFrame, pandas.DataFrame, pyarrow.table])
+def test_frames_are_looked_up_by_the_name_of_a_column(make: Any) -> None:
+    fleet = ucbm(["ann", "bob"])
+    fleet.decide(["bob"])
+    frame = make({"user": ["ann", "bob"]})
+    assert fleet.stats(frame, id="user").decisions.tolist() == [0, 1]
+    best = fleet.recommend(["ann", "bob"]).tolist()
+    assert fleet.recommend(frame, id="user").tolist() == best
+    for look in (fleet.recommend, fleet.stats):
+        with pytest.raises(SettingError, match=r"id= is missing: .*user"):
+            look(frame)
+
+
+def test_batches_of_arrow_with_dictionaries_and_booleans() -> None:
+    """As Parquet files have them."""
+    fleet, twin = ucbm(["ann", "bob"]), ucbm(["ann", "bob"])
+    users = ["ann", "bob", "ann"]
+    encoded = pyarrow.array(users).dictionary_encode()
+    decided = fleet.decide(pyarrow.record_batch({"user": encoded}), id="user")
+    assert type(decided).__name__ == "RecordBatch"
+    assert decided["ticket"].to_pylist() == twin.decide(users)[1].tolist()
+    won = decided.append_column("reward", pyarrow.array([True, False, True]))
+    assert fleet.reward(won, id="user").tolist() == [0, 0, 0]
+    twin.reward(users, decided["ticket"], pyarrow.array([True, False, True]))
+    assert fleet["ann"].to_bytes() == twin["ann"].to_bytes()
+    with pytest.raises(SettingError, match="1 missing"):
+        fleet.decide(pyarrow.array(["ann", None]).dictionary_encode())
+    with pytest.raises(SettingError, match="LazyFrame of polars has no values"):
+        fleet.decide(polars.LazyFrame({"user": users}))
+
+
 def test_arms_are_labels_or_indices() -> None:
     assert ucbm().decide([1])[0].dtype == np.object_
     index = ucbm().decide([1], labels=False)[0]

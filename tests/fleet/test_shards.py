@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 from collections.abc import Iterator
@@ -16,17 +15,18 @@ import pytest
 
 from handful import Fleet, ShardedFleet
 from handful.errors import (
-    DamagedStoreError,
+    ClusterError,
+    HandfulError,
     OtherArmsError,
     RewardError,
     SettingError,
     ShardLostError,
+    StateError,
     StoreError,
     StoreInUseError,
 )
-from handful.fleet.shards.log import Call, CallLog, read_log, record_of
 from handful.fleet.shards.places import LostError
-from handful.fleet.shards.shard import DONE, FAILED, OTHER, REFUSED, Fresh, Shard, Spec
+from handful.fleet.shards.shard import Shard
 from tests.sweeps.processes import cluster as processes
 from tests.sweeps.processes import kill, wait_for
 
@@ -217,7 +217,7 @@ def test_a_fleet_that_is_not_durable_goes_back_to_its_save_and_says_so(
     after = pair.one.decide(ids)
     assert pair.many.decide(ids)[1].tolist() == after[1].tolist()
     lose(local, 0)
-    with pytest.raises(ShardLostError, match=r"0 \(1 calls\)") as told:
+    with pytest.raises(ShardLostError, match=r"0 \(1 calls\).*\. Throw away the tickets") as told:
         pair.many.decide(ids)
     mine = {shard for shard, calls in told.value.shards.items() if calls == 1}
     served = np.array([int(i >= 500) not in mine for i in ids])
@@ -275,133 +275,49 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], message: str, tmp_path
         ShardedFleet.open(folder, ARMS, cluster="tcp://127.0.0.1:1")
 
 
-class Worker:
-    """A shard without a cluster, and what a router would say to it."""
+def test_a_fleet_that_was_not_made_completely_can_be_made_again(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = Shard._make
 
-    def __init__(self, folder: Path, term: int, durable: bool = True, **given: Any) -> None:
-        one = Fleet("ucb-m", 1, ARMS, **SAME)
-        fresh = Fresh(one._shared.model.to_bytes(), 16, one.seed, range(100, 200))
-        self.shard = Shard()
-        self.claimed = self.shard.claim(
-            Spec(str(folder), term, (ARMS,), None, 1, durable, 0.2, fresh, **given)
-        )
+    def failing(self: Shard) -> None:
+        if self._spec.folder.endswith("1"):
+            raise RuntimeError("no such luck")
+        make(self)
 
-    def decide(self, number: int, token: int = 0) -> Any:
-        return self.shard.serve(number, token or number, "decide", (np.array([0, 99, 0]),))
-
-
-def test_a_call_is_served_once(tmp_path: Path) -> None:
-    """Whether its answer is lost, the worker, or one worker after the other."""
-    one = Fleet("ucb-m", range(100, 200), ARMS, **SAME)
-    wanted = [one.decide([100, 199, 100], labels=False)[1].tolist() for _ in range(4)]
-    worker = Worker(tmp_path, 1)
-    assert worker.claimed.number == 0
-    for term in (2, 3):
-        first = worker.decide(1)
-        assert (first.kind, first.number) == (DONE, 1)
-        assert first.value[1].tolist() == wanted[0]
-        worker.shard.close()
-        worker = Worker(tmp_path, term)
-        assert worker.claimed.number == 1
-    assert worker.decide(1).value[1].tolist() == wanted[0]
-    assert worker.decide(2).value[1].tolist() == wanted[1]
-    # Another call of a number that was served, or one too far ahead, is none.
-    for number, token in ((2, 77), (1, 1), (4, 4)):
-        assert worker.decide(number, token)[:2] == (OTHER, 2)
-    worker.shard.read("save", ())
-    worker.decide(3)
-    worker.shard.close()
-    last = Worker(tmp_path, 4, durable=False)
-    assert last.decide(3).value[1].tolist() == wanted[2]
-    assert last.decide(4).value[1].tolist() == wanted[3]
-    last.shard.close()
-    assert Worker(tmp_path, 5).claimed.number == 3  # the last call was not durable
-
-
-def test_a_long_log_becomes_a_save(tmp_path: Path) -> None:
-    worker = Worker(tmp_path, 1, fold=1)
-    for number in (1, 2, 3):
-        worker.decide(number)
-    assert [path.name for path in tmp_path.glob("term-1/calls-*")] == ["calls-2-1"]
-    worker.shard.close()
-    again = Worker(tmp_path, 2)
-    assert again.claimed.number == 3
-    assert again.decide(3).kind == DONE
-
-
-def test_two_workers_never_have_one_shard(tmp_path: Path) -> None:
-    worker = Worker(tmp_path, 1)
-    worker.decide(1)
-    other = Worker(tmp_path, 2)
-    assert other.claimed.kind == REFUSED
-    assert other.claimed.value[0] == "StoreInUseError"
-    # A file system that loses locks: the other one takes over, and the first can write no more.
-    fleet = worker.shard._fleet
-    assert fleet is not None
-    assert fleet._folder is not None
-    lock, fleet._folder._lock = fleet._folder._lock, os.open(os.devnull, os.O_RDONLY)
-    os.close(lock)
-    other = Worker(tmp_path, 3)
-    assert other.claimed.number == 1
-    seen = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert worker.decide(2).kind == DONE  # to nobody: the router has left it
-    assert worker.shard.read("save", ()).kind == FAILED
-    assert seen == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    # A claim that comes late is none.
-    assert Worker(tmp_path, 2).claimed.value[0] == "StoreInUseError"
-    assert other.decide(2).kind == DONE
-
-
-def calls() -> list[Call]:
-    return [Call(n, n + 7, "decide", (np.arange(n), np.ones((2, n)))) for n in range(1, 4)]
-
-
-def test_a_log_that_ends_early_has_the_calls_before(tmp_path: Path) -> None:
-    path = tmp_path / "calls-0-1"
-    log = CallLog(path, tuple(calls()[:2]))
-    log.append(calls()[2])
-    log.close()
-    whole = path.read_bytes()
-    assert len(whole) == log.size
-    ends = np.cumsum([0, *(len(record_of(call)) for call in calls())]).tolist()
-    for size in range(len(whole) + 1):
-        for zeros in (0, 5, 50, 10**6):  # of the same record, as far as that goes
-            room = next(end for end in [*ends, size] if end >= size) - size
-            path.write_bytes(whole[:size] + bytes(min(zeros, room)))
-            missing = any(whole[size : size + room])  # else the zeros were right
-            complete = sum(end <= size + (0 if missing else min(zeros, room)) for end in ends[1:])
-            found = list(read_log(path))
-            assert [call.number for call in found] == [1, 2, 3][:complete]
-            for got, wanted in zip(found, calls(), strict=False):
-                assert got[:3] == wanted[:3]
-                for one, other in zip(got.arrays, wanted.arrays, strict=True):
-                    np.testing.assert_array_equal(one, other)
-
-
-def test_a_log_that_is_damaged_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "calls-0-1"
-    whole = b"".join(map(record_of, calls()))
-    last = len(record_of(calls()[2]))
-    for at in range(len(whole) - last):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 64]) + whole[at + 1 :])
-        with pytest.raises(DamagedStoreError, match="is damaged at byte"):
-            list(read_log(path))
-
-
-def test_a_full_disk_refuses_a_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = Worker(tmp_path, 1)
-    worker.decide(1)
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
+    folder = tmp_path / "fleet"
     with monkeypatch.context() as patched:
-        patched.setattr("handful.fleet.shards.log.os.fsync", full)
-        reply = worker.decide(2)
-    assert (reply.kind, reply.number, reply.value[0]) == (REFUSED, 1, "StoreUnavailableError")
-    assert worker.decide(2).number == 2
-    worker.shard.close()
-    assert Worker(tmp_path, 2).claimed.number == 2
+        patched.setattr(Shard, "_make", failing)
+        with pytest.raises(ClusterError, match="no such luck"):
+            Pair(folder, client, shards=2)
+    with pytest.raises(StoreError, match="never made completely"):
+        ShardedFleet.open(folder, ARMS, cluster=client)
+    pair = Pair(folder, client, shards=3)
+    pair.decide()
+    pair.many.close()
+    (folder / "shards.json").unlink()
+    with pytest.raises(SettingError, match="exists"):  # one that was made is not taken
+        Pair(folder, client, shards=3)
+
+
+def test_a_change_of_arms_that_never_began(tmp_path: Path, client: Any) -> None:
+    pair = Pair(tmp_path / "fleet", client, shards=2, durable=True)
+    pair.decide()
+    pair.many.close()
+    with pytest.raises(StateError, match="never began: open the fleet with arms=those before it"):
+        ShardedFleet.open(pair.many.folder, [*ARMS, "new"], before=ARMS, cluster=client)
+    pair.reopen()
+    # All shards refuse a change: the fleet can be used as it was.
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("handful.fleet.fleet.converted", lambda *_: 1 / 0)
+        with pytest.raises(HandfulError, match="ZeroDivisionError"):
+            pair.many.add_arms(["new"])
+    pair.decide()
+    pair.change()
+    pair.same()
+    assert "members have begun" in str(pair.many)
+    assert repr(pair.many).startswith("ShardedFleet(UCBM(arms=6, memory=2, eta=1), members=1,000, ")
+    pair.many.close()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import click
 
 from handful.cli.show import progress
 from handful.errors import ClusterError, SettingError, SweepError, WriteError
-from handful.simulation.files import reason
+from handful.files.writing import reason
 from handful.simulation.plan import Cell
 from handful.studies.results import Results
 from handful.sweeps.part import Part, merged

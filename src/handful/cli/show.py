@@ -66,7 +66,7 @@ def number(text: str | int) -> int:
 
 def check_out(out: Path, endings: Sequence[str]) -> None:
     """Refuse, before any work, a file that cannot be written."""
-    from handful.simulation.files import part_of, reason
+    from handful.files.writing import part_of, reason
 
     if out.suffix not in endings:
         raise SettingError(f"--out {out}: give a name that ends in {' or '.join(endings)}")

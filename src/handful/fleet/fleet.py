@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.core.tickets import RECEIPTS, UNKNOWN, Receipt
+from handful.core.tickets import UNKNOWN
 from handful.errors import SettingError, integer
 from handful.fleet.changing import converted
-from handful.fleet.frames import column, is_frame, values, with_columns
+from handful.fleet.frames import column, ids_in, is_frame, values, with_columns
 from handful.fleet.ids import NOBODY, Names, Numbers
 from handful.fleet.keeping import MOST_MEMBERS, Keeping
 from handful.fleet.kernels.bulk import COUNTS, kernels_of
 from handful.fleet.kernels.members import Desk
 from handful.fleet.members import Ids, Members
 from handful.fleet.shared import Shared, model_of
+from handful.fleet.shown import Shown
 from handful.fleet.stats import FleetStats, Totals, means_of
 from handful.policies import Policy
 from handful.policies.changes import indices_to_remove, listed, new_labels
@@ -37,7 +38,7 @@ CHUNK = 1 << 20
 Codes = NDArray[np.uint8]
 
 
-class Fleet(Keeping):
+class Fleet(Shown, Keeping):
     """Many bandits of one kind, on the same arms.
 
     policy   the name of a policy, such as "race" or "ucb-m:eta=0.5", or a class of one
@@ -65,14 +66,12 @@ class Fleet(Keeping):
         threads: int | None = None,
         **given: Any,
     ) -> None:
-        if "seed" in given:  # pragma: no cover
-            raise SettingError("seed is that of the fleet")
         self._shared = Shared(model_of(policy, arms, memory, given), counters)
         self._seed = integer("seed", seed) if seed is not None else seed_word(None) >> 1
         self._ids = _ids_of(members, self._seed)
         self._members = Members(self._shared.layout, self._ids.count, self._ids.first_seed)
         if isinstance(self._ids, Names):
-            self._give_seeds(0)
+            self._give_seeds(0, self._ids.names)
         self._prepare(threads)
 
     # What it is.
@@ -106,19 +105,8 @@ class Fleet(Keeping):
         """Return the seed with which a single policy makes the same choices as a member."""
         return self._ids.seed_of(member)
 
-    def __repr__(self) -> str:
-        head = self._shared.model._head()
-        return f"Fleet({head}, members={len(self):,}, {self.bytes_per_member} bytes each)"
-
-    def __str__(self) -> str:
-        t = self.totals()
-        lines = [
-            repr(self),
-            f"  {t.begun:,} of {t.members:,} members have begun; {t.wide:,} are wide",
-            f"  {t.decisions:,} decisions, {t.rewards:,} rewards, {t.in_flight:,} in flight, "
-            f"{t.lost:,} lost, {t.forgotten:,} forgotten, {t.refused:,} refused",
-        ]
-        return "\n".join(lines)
+    def _about(self) -> tuple[Policy, int, str]:
+        return self._shared.model, len(self), f"{self.bytes_per_member} bytes each"
 
     # Decisions and rewards.
 
@@ -128,14 +116,15 @@ class Fleet(Keeping):
         A frame of polars, pandas or Arrow is returned with the columns `arm` and `ticket`; `id` is
         the name of its column of ids. Without `labels`, arms are given by their index.
         """
-        if is_frame(ids):
-            arms, tickets = self.decide(column(ids, id, "id"), labels=labels)
-            return with_columns(ids, {"arm": arms, "ticket": tickets})
-        given = values(ids)
+        given = ids_in(ids, id)
         with self._lock:
+            self._check_open()
             self._welcome(given)
-            arms, tickets = self._decide(self._ids.rows(given))
-            return (self._labels(arms) if labels else arms), tickets
+            indices, tickets = self._decide(self._ids.rows(given))
+            arms = self._labels(indices) if labels else indices
+        if is_frame(ids):
+            return with_columns(ids, {"arm": arms, "ticket": tickets})
+        return arms, tickets
 
     def _decide(self, rows: Ids) -> tuple[Ids, Ids]:
         arms = np.empty(len(rows), np.int64)
@@ -166,14 +155,12 @@ class Fleet(Keeping):
         `receipts(codes)` names the codes. Of a frame, `id`, `ticket` and `reward` are the names of
         its columns.
         """
+        given = ids_in(ids, id)
         if is_frame(ids):
-            frame = ids
-            ids = column(frame, id, "id")
-            tickets = column(frame, ticket or "ticket", "ticket")
-            rewards = column(frame, reward or "reward", "reward")
+            tickets = column(ids, ticket or "ticket", "ticket")
+            rewards = column(ids, reward or "reward", "reward")
         elif tickets is None or rewards is None:
             raise SettingError("give the tickets and the rewards: fleet.reward(ids, tickets, ...)")
-        given = values(ids)
         with self._lock:
             rows = self._ids.known(given)
             numbers = _tickets(values(tickets), len(rows))
@@ -200,21 +187,17 @@ class Fleet(Keeping):
         self._run(rows, task)
         return codes
 
-    @staticmethod
-    def receipts(codes: Any) -> list[Receipt]:
-        """Return what became of rewards, by the codes that `reward` returned."""
-        return [RECEIPTS[code] for code in np.asarray(codes).tolist()]
-
     # What is known.
 
-    def recommend(self, ids: Any) -> NDArray[Any]:
+    def recommend(self, ids: Any, *, id: str | None = None) -> NDArray[Any]:
         """Return the arm that each member recommends, as its label, without exploring."""
+        given = ids_in(ids, id)
         with self._lock:
-            return self._labels(self._look(self._ids.rows(values(ids)), counting=False)[0])
+            return self._labels(self._look(self._ids.rows(given), counting=False)[0])
 
-    def stats(self, ids: Any) -> FleetStats:
+    def stats(self, ids: Any, *, id: str | None = None) -> FleetStats:
         """Return what is known of each member."""
-        given = values(ids)
+        given = ids_in(ids, id)
         with self._lock:
             recommended, counts, arms, pulls, sums = self._look(self._ids.rows(given), True)
             lo, hi = self._shared.model._rescale or UNIT

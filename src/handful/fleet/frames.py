@@ -28,16 +28,19 @@ def is_frame(given: Any) -> bool:
 
 def column(frame: Any, name: str | None, role: str) -> Any:
     """Return a column of a frame as an array, or as a list of strings."""
-    if _package(frame) == "pyarrow":
-        names = list(frame.column_names)
-    else:
-        names = [str(each) for each in frame.columns]
+    arrow = _package(frame) == "pyarrow"
+    names = {str(each): each for each in (frame.column_names if arrow else frame.columns)}
     if name is None or name not in names:
         given = f"{role}={name!r} is no column" if name is not None else f"{role}= is missing"
         raise SettingError(
             f"{given}: give {role}= the name of the column, one of {', '.join(names)}"
         )
-    return values(frame[name])
+    return values(frame[names[name]])
+
+
+def ids_in(given: Any, name: str | None) -> Any:
+    """Return the ids of a call: a column of a frame, by its name, or what was given itself."""
+    return column(given, name, "id") if is_frame(given) else values(given)
 
 
 def values(given: Any) -> Any:
@@ -45,19 +48,31 @@ def values(given: Any) -> Any:
     package = _package(given)
     if package not in PACKAGES:
         return given
+    kind = getattr(given, "type" if package == "pyarrow" else "dtype", None)
+    if kind is None:
+        raise SettingError(
+            f"a {type(given).__name__} of {package} has no values here: give a column, or a frame "
+            "and the name of its column"
+        )
     if package == "pyarrow":
+        if str(kind).startswith("dictionary<"):
+            kind = kind.value_type
+            given = given.cast(kind)
         missing = int(given.null_count)
     else:
         missing = int((given.is_null() if package == "polars" else given.isna()).sum())
     if missing:
         raise SettingError(f"a column has {missing} missing values: fill or drop these rows")
     if package == "polars":
-        text = str(given.dtype) in ("String", "Categorical", "Enum")
+        text = str(kind).partition("(")[0] in ("String", "Categorical", "Enum")
         return given.to_list() if text else given.to_numpy()
     if package == "pandas":
-        return given.to_numpy() if given.dtype.kind in "iufb" else given.tolist()
-    text = str(given.type) in ("string", "large_string", "string_view")
-    return given.to_pylist() if text else given.to_numpy()
+        return given.to_numpy() if kind.kind in "iufb" else given.tolist()
+    if str(kind) in ("string", "large_string", "string_view"):
+        return given.to_pylist()
+    if type(given).__name__ == "ChunkedArray":
+        return given.to_numpy()  # always a copy
+    return given.to_numpy(zero_copy_only=False)
 
 
 def with_columns(frame: Any, columns: dict[str, NDArray[Any]]) -> Any:

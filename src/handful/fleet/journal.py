@@ -10,13 +10,14 @@ them again, which does no harm.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from struct import Struct
 from typing import BinaryIO, NamedTuple
 
 from handful.errors import DamagedStoreError
+from handful.files.writing import write_whole
 
 NAME = "journal"
 MARK = b"handful fleet journal 1\n"
@@ -31,26 +32,6 @@ class Change(NamedTuple):
     file: int
     offset: int
     data: bytes | memoryview
-
-
-def flush(path: Path) -> None:
-    """Bring a file or a folder to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Write a file so that it is there as a whole or not at all."""
-    new = path.with_name(f"{path.name}.new")
-    with new.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
-    flush(path.parent)
 
 
 def write_journal(folder: Path, header: bytes, changes: Iterable[Change]) -> None:

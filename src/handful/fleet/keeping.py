@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from handful.errors import SettingError, integer
+from handful.fleet.header import facts_of
 from handful.fleet.ids import Names, Numbers, names_of
 from handful.fleet.members import Members, blocks_of
-from handful.fleet.saving import Folder, facts_of
+from handful.fleet.saving import Folder
 from handful.fleet.serving import Serving
 from handful.fleet.shared import Shared, check_kind
 from handful.policies import Policy, from_bytes
@@ -32,14 +33,16 @@ class Keeping(Serving):
             self._check_open()
             names = self._ids.saved()
             facts = {**self._facts(), **facts_of(self._members, names)}
-            if path is None or (self._folder is not None and Path(path) == self._folder.path):
-                if self._folder is None:
-                    raise SettingError("the fleet has no folder yet: give save(path)")
-                self._folder.save(facts, self._members, names)
-            else:
-                folder = Folder.create(Path(path), facts, self._members, names)
+            # The folder stays the same when the working directory changes.
+            given = None if path is None else Path(path).absolute()
+            if given is not None and (self._folder is None or given != self._folder.path):
+                folder = Folder.create(given, facts, self._members, names)
                 self.close()
                 self._folder = folder
+            elif self._folder is not None:
+                self._folder.save(facts, self._members, names)
+            else:
+                raise SettingError("the fleet has no folder yet: give save(path)")
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -63,7 +66,7 @@ class Keeping(Serving):
 
         `arms` are those that the fleet had then. `policy` is needed for a policy of your own.
         """
-        folder = Folder.open(Path(path))
+        folder = Folder.open(Path(path).absolute())
         try:
             header = folder.header
             blob = bytes.fromhex(header["model"])
@@ -110,6 +113,7 @@ class Keeping(Serving):
     def grow(self, more: int | Iterable[str]) -> None:
         """Add members: so many numbers after the last, or these names."""
         with self._lock:
+            self._check_open()
             if isinstance(self._ids, Names):
                 if isinstance(more, int):
                     raise SettingError(f"grow({more}): members of this fleet have names: give them")
@@ -118,12 +122,13 @@ class Keeping(Serving):
             count = integer("more", more)
             if not 0 <= count <= MOST_MEMBERS - len(self):
                 raise SettingError(f"grow({more}): give a number of members from 0 on")
-            self._ids.count += count
-            self._members.resize(len(self))
+            self._members.resize(len(self) + count)
+            self._ids.count += count  # only now: it is the bound that ids are checked by
 
     def shrink(self, fewer: int) -> None:
         """Remove the last members; if they come back by `grow`, they begin anew."""
         with self._lock:
+            self._check_open()
             count = integer("fewer", fewer)
             if isinstance(self._ids, Names):
                 raise SettingError("a fleet whose members have names cannot shrink")
@@ -131,22 +136,19 @@ class Keeping(Serving):
                 raise SettingError(
                     f"shrink({fewer}): give fewer than the {len(self)} members that there are"
                 )
+            self._members.resize(len(self) - count)
             self._ids.count -= count
-            self._members.resize(len(self))
 
     def _welcome(self, ids: Any) -> None:
         """Let names in that are not known yet."""
         fresh = self._ids.new(ids)
         if fresh:
             assert isinstance(self._ids, Names)
-            had = len(self)
+            self._members.resize(len(self) + len(fresh))
+            self._give_seeds(len(self), fresh)
             self._ids.add(fresh)
-            self._members.resize(len(self))
-            self._give_seeds(had)
 
-    def _give_seeds(self, first: int) -> None:
-        """Write the seeds of members with names, from a row on: they follow from the names."""
-        assert isinstance(self._ids, Names)
-        names = self._ids.names[first:]
+    def _give_seeds(self, first: int, names: list[str]) -> None:
+        """Write the seeds of members, from a row on: they follow from their names."""
         seeds = np.array([self._ids.seed_of(name) for name in names], "<u8")
         self._members.set_words(first, seeds)

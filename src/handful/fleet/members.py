@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from handful.compiling.state import empty_record
 from handful.core.state import State
-from handful.errors import DamagedStoreError
+from handful.errors import DamagedStoreError, SettingError
 from handful.fleet.kernels.members import (
     DONE,
     NEXT,
@@ -79,8 +79,14 @@ class Members:
 
     def _empty(self, blocks: int) -> NDArray[np.uint8]:
         size = (blocks << SHIFT) * self.layout.size
-        room = np.zeros(size + LINE, np.uint8)
-        start = -room.ctypes.data % LINE
+        try:
+            room = np.zeros(size + LINE, np.uint8)
+        except (MemoryError, ValueError):
+            raise SettingError(
+                f"{blocks << SHIFT:,} rows of {self.layout.size} bytes do not fit into the memory "
+                "of this machine: give fewer members, or use several machines (ShardedFleet)"
+            ) from None
+        start = -room.ctypes.data % LINE  # a row begins with a cache line, if it fills lines
         return room[start : start + size].reshape(-1, self.layout.size)
 
     @property
@@ -213,11 +219,9 @@ class Members:
     def resize(self, count: int) -> None:
         """Go on with another number of members: the last ones go, or new ones come."""
         before = self.count
+        # Wide rows of blocks that go are free from now on; new rows share a block with old ones.
+        self.check(np.arange(min(count, before) >> SHIFT, blocks_of(before)))
         if count < before:
-            # Of the blocks that go as a whole, nothing is needed.
-            self.check(np.arange(count >> SHIFT, blocks_of(count)))
-            if self.unseen is not None:
-                self.unseen[blocks_of(count) :] = 0
             gone = count + np.flatnonzero(self.rows[count:before, 0] == WIDE)
             self._spare += [self.word(row) for row in gone.tolist()]
             self.rows[count:before] = 0
@@ -237,12 +241,14 @@ class Members:
             for block in np.flatnonzero(self.dirty).tolist():
                 first, last = block << SHIFT, (block + 1) << SHIFT
                 rows[first:last] = self.rows[first:last]
-        self.rows = rows
         more = np.zeros(blocks - had, np.uint8)
-        self.dirty = np.concatenate([self.dirty, more])
+        dirty = np.concatenate([self.dirty, more])
         if self.unseen is not None:
-            self.unseen = np.concatenate([self.unseen, more])
-            self.sums = np.concatenate([self.sums, np.zeros(blocks - had, np.uint64)])
+            unseen = np.concatenate([self.unseen, more])
+            sums = np.concatenate([self.sums, np.zeros(blocks - had, np.uint64)])
+            self.unseen, self.sums = unseen, sums
+        # All at once, after everything that can fail: kernels do not check bounds.
+        self.rows, self.dirty = rows, dirty
 
     def state(self, row: int) -> State | None:
         """Return the record of a member; None if it has not begun."""

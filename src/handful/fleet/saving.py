@@ -15,45 +15,53 @@ which counts as soon as `fleet.json` names it.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.errors import (
-    DamagedStoreError,
-    NewerStoreError,
-    SettingError,
-    StoreError,
-    StoreInUseError,
-)
+from handful.errors import DamagedStoreError, SettingError, StoreError, StoreUnavailableError
+from handful.files.lock import Lock
+from handful.files.writing import PART, sync_folder, write_whole
+from handful.fleet.header import HEADER, header_bytes, read_header
 from handful.fleet.journal import NAME as JOURNAL
-from handful.fleet.journal import Change, flush, read_journal, write_journal, write_whole
+from handful.fleet.journal import Change, read_journal, write_journal
 from handful.fleet.kernels.members import SHIFT
 from handful.fleet.kernels.sums import sums_of
-from handful.fleet.layout import WIDE
 from handful.fleet.members import Members, blocks_of
+from handful.fleet.wide_rows import wide_bytes, wide_from, wide_in
 
-FORMAT = 1
 FILES = ("rows", "sums", "wide", "names")
 ROWS, SUMS, WIDE_ROWS, NAMES = range(4)
-HEADER = "fleet.json"
 MANY = 0.4
 """From this share of changed blocks on, a new generation is written instead of a journal."""
 RUN = 1 << 12
 """The most blocks that are written at once."""
 
 
+class Mapped(NamedTuple):
+    """What files have for members: their rows, the checksums, and which were not looked at."""
+
+    rows: NDArray[np.uint8]
+    sums: NDArray[np.uint64]
+    unseen: NDArray[np.uint8]
+
+
+def locked(path: Path) -> Lock:
+    """Lock a folder for one fleet of this process."""
+    in_use = f"{path} is open in another process or another Fleet: close it there first"
+    return Lock(path / "lock", str(path), in_use)
+
+
 class Folder:
     """The folder of a fleet that is open: locked, and with the header of the last save."""
 
-    def __init__(self, path: Path, lock: int, header: dict[str, Any]) -> None:
+    def __init__(self, path: Path, lock: Lock, header: dict[str, Any]) -> None:
         self.path = path
         self.header = header
         self._lock = lock
@@ -67,36 +75,39 @@ class Folder:
             raise StoreError(f"{path} is no folder of a fleet: there is no {HEADER} in it")
         lock = locked(path)
         try:
-            folder = cls(path, lock, _read_header((path / HEADER).read_bytes(), path))
+            folder = cls(path, lock, read_header((path / HEADER).read_bytes(), path))
             folder._recover()
         except BaseException:
-            os.close(lock)
+            lock.release()
             raise
         return folder
 
     def close(self) -> None:
         """Let other processes open the fleet."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        self._lock.release()
 
     @property
     def is_open(self) -> bool:
         """Whether the fleet is still saved here."""
-        return self._lock >= 0
+        return self._lock.is_held
 
-    def _recover(self) -> None:
+    def _finish(self) -> None:
+        """Finish a save that counts, if it was interrupted."""
         journal = self.path / JOURNAL
         if journal.exists():
             header, _ = read_journal(journal)
-            if _read_header(header, self.path)["generation"] < self.header["generation"]:
+            if read_header(header, self.path)["generation"] < self.header["generation"]:
                 journal.unlink()  # its files have been replaced since
             else:
                 self._apply()
+
+    def _recover(self) -> None:
+        """Finish the last save, and remove what others have left."""
+        self._finish()
         kept = {self._file(kind).name for kind in range(len(FILES))}
         for file in self.path.iterdir():
             old = file.name.partition("-")[0] in FILES and file.name not in kept
-            if old or file.suffix == ".new":
+            if old or file.suffix == PART:
                 file.unlink()
 
     def _file(self, kind: int) -> Path:
@@ -115,18 +126,25 @@ class Folder:
         if new.exists():
             shutil.rmtree(new)  # of a save that was interrupted
         new.mkdir(parents=True)
-        folder = cls(new, locked(new), {**facts, "generation": 0})
-        folder._write_all(members, names)
-        folder._write_header()
-        flush(new)
-        new.rename(path)
-        flush(path.parent)
+        lock = locked(new)
+        try:
+            folder = cls(new, lock, {**facts, "generation": 0})
+            folder._write_all(members, names)
+            folder._write_header()
+            mapped = folder._mapped(members)
+            new.rename(path)
+            sync_folder(path.parent)
+        except BaseException:
+            lock.release()
+            shutil.rmtree(new, ignore_errors=True)
+            raise
         folder.path = path
-        folder._map(members)
+        folder._use(mapped, members)
         return folder
 
     def save(self, facts: dict[str, Any], members: Members, names: bytes) -> None:
         """Save what has changed since the last save."""
+        self._finish()  # else the changes of a save that counts would be lost with its journal
         before = self.header
         blocks = np.flatnonzero(members.dirty[: blocks_of(members.count)])
         whole = members.moved or len(blocks) > MANY * max(1, blocks_of(members.count))
@@ -141,14 +159,14 @@ class Folder:
                 self._recover()  # removes the last generation
             else:
                 journal = self._changes(members, blocks, names, before["names_size"])
-                write_journal(self.path, _header_bytes(self.header), journal)
+                write_journal(self.path, header_bytes(self.header), journal)
                 counts = True
                 self._apply()
         except BaseException:
             if not counts:
                 self.header = before
             raise
-        self._map(members)
+        self._use(self._mapped(members), members)
 
     def _changes(
         self, members: Members, blocks: NDArray[np.int64], names: bytes, names_before: int
@@ -161,16 +179,16 @@ class Folder:
             start, end = int(blocks[first]), int(blocks[last - 1]) + 1
             yield Change(ROWS, start * size, flat[start * size : end * size])
             yield Change(SUMS, start * 8, sums[first:last].tobytes())
-        wide = _wide_bytes(members)
-        for row in _wide_in(members, blocks).tolist():
-            yield Change(WIDE_ROWS, row * wide.shape[1], wide[row].tobytes())
+        wide = wide_in(members, blocks)
+        for row, data in zip(wide.tolist(), wide_bytes(members, wide), strict=True):
+            yield Change(WIDE_ROWS, row * len(data), data.tobytes())
         if len(names) > names_before:
             yield Change(NAMES, names_before, names[names_before:])
 
     def _apply(self) -> None:
         """Make the changes of the journal in the files, and remove it."""
         header, changes = read_journal(self.path / JOURNAL)
-        self.header = _read_header(header, self.path)
+        self.header = read_header(header, self.path)
         files = [self._file(kind).open("r+b") for kind in range(len(FILES))]
         try:
             for change in changes:
@@ -185,7 +203,7 @@ class Folder:
                 file.close()
         self._write_header()
         (self.path / JOURNAL).unlink()
-        flush(self.path)
+        sync_folder(self.path)
 
     def _sizes(self) -> list[int]:
         facts = self.header
@@ -208,43 +226,52 @@ class Folder:
             file.truncate(len(blocks) * words.shape[1] * 8)
             file.flush()
             os.fsync(file.fileno())
-        wide = _wide_bytes(members)
+        wide = wide_bytes(members, np.arange(len(members.wide)))
         wide[members.free_wide()] = 0
         for kind, data in ((SUMS, sums.tobytes()), (WIDE_ROWS, wide.tobytes()), (NAMES, names)):
             with self._file(kind).open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-        flush(self.path)
+        sync_folder(self.path)
 
     def _write_header(self) -> None:
-        data = _header_bytes(self.header)
-
-        def write(file: BinaryIO) -> None:
-            file.write(data)
-
-        write_whole(self.path / HEADER, write)
+        data = header_bytes(self.header)
+        write_whole(self.path / HEADER, lambda file: file.write(data))
 
     # Reading.
 
-    def _map(self, members: Members) -> None:
-        """Let the rows be those of the file from now on: what is clean takes no memory."""
+    def _mapped(self, members: Members) -> Mapped:
+        """Return what the files have for these members."""
         blocks = blocks_of(members.count)
-        members.rows = self.rows(members.layout.size, blocks)
+        unseen = np.zeros(blocks, np.uint8)
+        if members.unseen is not None:
+            known = members.unseen[:blocks]
+            unseen[: len(known)] = known
+        rows = self.rows(members.layout.size, blocks)
+        return Mapped(rows, np.fromfile(self._file(SUMS), np.uint64, blocks), unseen)
+
+    def _use(self, mapped: Mapped, members: Members) -> None:
+        """Let the rows be those of the file from now on: what is clean takes no memory."""
+        members.rows, members.sums, members.unseen = mapped
         members.file = self
         members.moved = False
-        members.dirty = np.zeros(blocks, np.uint8)
-        members.sums = np.fromfile(self._file(SUMS), np.uint64)
-        if members.unseen is None or len(members.unseen) != blocks:
-            members.unseen = np.zeros(blocks, np.uint8)
+        members.dirty = np.zeros(len(mapped.unseen), np.uint8)
 
     def rows(self, size: int, blocks: int) -> NDArray[np.uint8]:
         """Map so many blocks of rows; the file is made longer if it is too short."""
+        if blocks == 0:
+            return np.zeros((0, size), np.uint8)  # an empty file cannot be mapped
         file = self._file(ROWS)
         wanted = (blocks << SHIFT) * size
-        if file.stat().st_size < wanted:
-            os.truncate(file, wanted)  # zeros, which the header does not count
-        return np.memmap(file, np.uint8, "c", shape=(blocks << SHIFT, size))
+        try:
+            if file.stat().st_size < wanted:
+                os.truncate(file, wanted)  # zeros, which the header does not count
+            return np.memmap(file, np.uint8, "c", shape=(blocks << SHIFT, size))
+        except (OSError, OverflowError, ValueError) as error:
+            raise StoreUnavailableError(
+                f"{file} cannot be mapped with {blocks << SHIFT:,} rows of {size} bytes: {error}"
+            ) from None
 
     def load(self, members: Members) -> bytes:
         """Fill the members from the files, and return the names."""
@@ -255,31 +282,15 @@ class Folder:
                     f"{self._file(kind)} is damaged: it has {max(0, there)} of {size} bytes; "
                     "restore the folder from a copy"
                 )
-        self._map(members)
+        self._use(self._mapped(members), members)
         members.unseen = np.ones(blocks_of(members.count), np.uint8)
         count, size = self.header["wide"], self.header["wide_size"]
-        data = np.fromfile(self._file(WIDE_ROWS), np.uint8, count * size).reshape(count, size)
-        wrong = sums_of(np.ascontiguousarray(data[:, :-8]).view(np.uint64), np.arange(count))
-        if (wrong != np.ascontiguousarray(data[:, -8:]).view(np.uint64)[:, 0]).any():
-            raise DamagedStoreError(f"{self._file(WIDE_ROWS)} is damaged: a checksum is wrong")
+        data = wide_from(self._file(WIDE_ROWS), count, size)
         members.set_wide(data, self.header["free_wide"])
         names = self._file(NAMES).read_bytes()[: self.header["names_size"]]
         if crc32(names) != self.header["names_sum"]:
             raise DamagedStoreError(f"{self._file(NAMES)} is damaged: its checksum is wrong")
         return names
-
-
-def facts_of(members: Members, names: bytes) -> dict[str, Any]:
-    """Return what the header says of members."""
-    return {
-        "members": members.count,
-        "row_size": members.layout.size,
-        "wide": len(members.wide),
-        "wide_size": _wide_bytes(members).shape[1],
-        "free_wide": members.free_wide(),
-        "names_size": len(names),
-        "names_sum": crc32(names),
-    }
 
 
 def _runs(blocks: NDArray[np.int64], whole: bool = False) -> Iterator[tuple[int, int]]:
@@ -293,68 +304,3 @@ def _runs(blocks: NDArray[np.int64], whole: bool = False) -> Iterator[tuple[int,
             end = min(start + RUN, last)
             yield (int(blocks[start]), int(blocks[end - 1]) + 1) if whole else (start, end)
         first = last
-
-
-def _wide_bytes(members: Members) -> NDArray[np.uint8]:
-    """Return the wide rows as bytes: scalars, slots, zeros up to a word, and the checksum."""
-    count = len(members.wide)
-    scalars = members.wide.view(np.uint8).reshape(count, members.wide.itemsize)
-    slots = members.wide_slots.view(np.uint8).reshape(
-        count, members.wide_slots.itemsize * members.layout.memory
-    )
-    size = scalars.shape[1] + slots.shape[1]
-    data = np.zeros((count, -(-size // 8) * 8 + 8), np.uint8)
-    data[:, : scalars.shape[1]] = scalars
-    data[:, scalars.shape[1] : size] = slots
-    words = data.view(np.uint64)
-    words[:, -1] = sums_of(np.ascontiguousarray(words[:, :-1]), np.arange(count))
-    return data
-
-
-def _wide_in(members: Members, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the wide rows of the members of some blocks, and the free ones."""
-    found: list[int] = []
-    for block in blocks.tolist():
-        first = block << SHIFT
-        rows = first + np.flatnonzero(members.rows[first : first + (1 << SHIFT), 0] == WIDE)
-        found += [members.word(row) for row in rows.tolist()]
-    return np.array(sorted({*found, *members.free_wide()}), np.int64)
-
-
-def _header_bytes(header: dict[str, Any]) -> bytes:
-    text = json.dumps({"format": FORMAT, **header}, sort_keys=True)
-    return json.dumps({"checksum": crc32(text.encode()), "fleet": text}).encode()
-
-
-def _read_header(data: bytes, path: Path) -> dict[str, Any]:
-    try:
-        outer = json.loads(data)
-        text = outer["fleet"]
-        if crc32(text.encode()) != outer["checksum"]:
-            raise ValueError
-        header: dict[str, Any] = json.loads(text)
-    except (ValueError, KeyError, TypeError):
-        raise DamagedStoreError(
-            f"{path / HEADER} is damaged: it is not what was written; restore the folder from a "
-            "copy"
-        ) from None
-    if header.pop("format") != FORMAT:
-        raise NewerStoreError(f"{path} was written by a newer version of handful: update handful")
-    return header
-
-
-def locked(path: Path) -> int:
-    """Lock a folder for this process, and return the handle that holds the lock."""
-    handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover  (not on Windows)
-        return handle
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise StoreInUseError(
-            f"{path} is open in another process or another Fleet: close it there first"
-        ) from None
-    return handle

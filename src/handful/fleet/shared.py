@@ -107,7 +107,8 @@ class Shared:
             at = int(np.argmax(wrong))
             hint = "" if self.model._rescale else "; rescale=(lo, hi) maps other ranges"
             raise RewardError(
-                f"rewards[{at}]={values[at]!r} is not in [{lo:g}, {hi:g}]{hint}; none was taken in"
+                f"rewards[{at}]={float(values[at])!r} is not in [{lo:g}, {hi:g}]{hint}; none was "
+                "taken in"
             )
         if self.model._rescale:
             return (values - lo) / (hi - lo)

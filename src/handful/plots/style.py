@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError
-from handful.simulation.files import write_file
+from handful.files.writing import write_file
 from handful.simulation.intervals import half_width
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError, shortened
+from handful.files.writing import write_file
 from handful.instances import instance
 from handful.instances.traffic import in_words
 from handful.policies.definition import UNBOUNDED
-from handful.simulation.files import write_file
 from handful.simulation.outcome import Outcome, Stays
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import Any
 
 from handful import __version__
 from handful.errors import SettingError, StoreInUseError, StoreUnavailableError, WriteError
+from handful.files.writing import reason, write_file
 from handful.simulation import Result
-from handful.simulation.files import reason, write_file
 from handful.storage.owner import Owner
 from handful.sweeps.part import all_sources
 from handful.sweeps.spec import Spec

@@ -10,6 +10,8 @@ runs them all and raises `ContractError` at the first that fails. With pytest, o
 
 `policies.py` and `traffic.py` have the checks, each a plain function `check_...(make)` of a factory
 (`Make`). Nothing here needs pytest, and only the comparison of engines needs the simulator.
+`fleets.py` compares fleets with single policies (`handful.testing.fleets.check_fleet`), and needs
+the simulator, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The calls that a shard has served since its last save, in a file: a durable shard replays them.
 
-    record = head | operation and arrays in JSON | the arrays
+    record = head | operation, arrays and threads in JSON | the arrays
     head   = mark, length of the JSON, length of the arrays, number, token, checksums of both
 
 A fleet is deterministic, so the calls are as good as the state after them, and far smaller than all
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import DamagedStoreError, StoreUnavailableError
-from handful.fleet.journal import flush, write_whole
+from handful.files.writing import sync_folder, write_whole
 
 MARK = b"call"
 HEAD = Struct("<4sIQQQII")
@@ -39,6 +39,8 @@ class Call(NamedTuple):
     token: int
     operation: str
     arrays: Arrays
+    threads: int
+    """How many served it. If a policy fails, they decide which other members have been served."""
 
 
 class CallLog:
@@ -82,7 +84,11 @@ def record_of(call: Call) -> bytes:
     """Return a call as bytes."""
     arrays = [np.ascontiguousarray(array) for array in call.arrays]
     text = json.dumps(
-        [call.operation, [[array.dtype.str, list(array.shape)] for array in arrays]]
+        [
+            call.operation,
+            [[array.dtype.str, list(array.shape)] for array in arrays],
+            call.threads,
+        ]
     ).encode()
     data = b"".join(array.tobytes() for array in arrays)
     head = HEAD.pack(
@@ -109,8 +115,8 @@ def read_log(path: Path) -> Iterator[Call]:
             if len(data) <= end:
                 return
             raise _damaged(path, at)
-        operation, forms = json.loads(text)
-        yield Call(number, token, operation, _arrays(forms, body))
+        operation, forms, threads = json.loads(text)
+        yield Call(number, token, operation, _arrays(forms, body), threads)
         at = end
 
 
@@ -136,4 +142,4 @@ def remove(paths: list[Path]) -> None:
     for path in paths:
         path.unlink()
     if paths:
-        flush(paths[0].parent)
+        sync_folder(paths[0].parent)

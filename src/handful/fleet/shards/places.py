@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from handful.errors import ClusterError
-from handful.fleet.shards.shard import Reply, Shard
+from handful.fleet.shards.messages import Reply
+from handful.fleet.shards.shard import Shard
 
 STEP = 0.5
 """Seconds between two looks at the worker of a call that is not answered yet."""

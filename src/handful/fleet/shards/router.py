@@ -16,8 +16,8 @@ from typing import Any
 from handful import errors
 from handful.errors import ClusterError, HandfulError
 from handful.fleet.shards.log import Arrays
+from handful.fleet.shards.messages import DONE, FAILED, OTHER, REFUSED, Reply, Spec
 from handful.fleet.shards.places import LostError, Places
-from handful.fleet.shards.shard import DONE, FAILED, OTHER, REFUSED, Reply, Spec
 
 ATTEMPTS = 4
 """How often a shard may be lost during one call."""
@@ -40,8 +40,8 @@ class Router:
         self._specs = specs
         self._answered = [0] * len(specs)
         """The number of the last call that each shard has answered."""
-        self._unsure: set[int] = set()
-        """Shards that may have served one call more: nobody waited for their answer."""
+        self._gone: dict[int, int] = {}
+        """Answered calls that shards have lost, until the next call that names a shard says so."""
         self.claimed: dict[int, dict[str, Any]] = {}
         """What shards said when they were claimed last."""
 
@@ -59,9 +59,10 @@ class Router:
         self.restore(list(self.shards))
         self._specs = [replace(spec, fresh=None) for spec in self._specs]
 
-    def restore(self, shards: list[int]) -> dict[int, int]:
-        """Claim shards for other workers; return how many answered calls each has lost, if any."""
+    def restore(self, shards: list[int]) -> None:
+        """Claim shards for other workers, and count the answered calls that they have lost."""
         waiting, why = list(shards), ""
+        failed: list[HandfulError] = []
         for _ in range(ATTEMPTS):
             self._places.start(waiting)
             pending = {}
@@ -77,25 +78,30 @@ class Router:
                     waiting.append(shard)
                     why = f"{error.__cause__}"
                     continue
+                # An error of one shard must not leave the claims of others unheard.
                 if reply.kind == REFUSED:
-                    raise _error(reply, shard)
-                if reply.kind == FAILED:
-                    raise ClusterError(f"shard {shard} cannot be opened:\n{reply.value}")
-                self.claimed[shard] = {**reply.value, "number": reply.number}
+                    failed.append(_error(reply, shard))
+                elif reply.kind == FAILED:
+                    failed.append(ClusterError(f"shard {shard} cannot be opened:\n{reply.value}"))
+                else:
+                    self.claimed[shard] = {**reply.value, "number": reply.number}
+                    self._compare(shard, reply.number)
             if not waiting:
                 break
         else:
-            raise ClusterError(
+            failed.append(ClusterError(
                 f"shards {waiting} lost {ATTEMPTS} workers, one after the other ({why}): call "
                 "again when the cluster is well"
-            )
-        gone = {}
-        for shard in shards:
-            missing = self._answered[shard] - self.claimed[shard]["number"]
-            if missing > 0:
-                gone[shard] = missing
-                self._answered[shard] -= missing
-        return gone
+            ))  # fmt: skip
+        if failed:
+            raise failed[0]
+
+    def _compare(self, shard: int, number: int) -> None:
+        """Note how many answered calls are gone from a shard that has served so many in all."""
+        missing = self._answered[shard] - number
+        if missing > 0:
+            self._gone[shard] = self._gone.get(shard, 0) + missing
+            self._answered[shard] = number
 
     def accept(self) -> None:
         """Count the calls of shards as they were claimed: this router has made none."""
@@ -105,15 +111,12 @@ class Router:
     def call(self, operation: str, parts: Mapping[int, Arrays]) -> Outcome:
         """Let shards serve a call that changes them, each its part."""
         token = randbits(63)
-        self._unsure |= set(parts)
 
         def send(shard: int) -> Any:
             number = self._answered[shard] + 1
             return self._places.ask(shard, "serve", number, token, operation, parts[shard])
 
-        outcome = self._until_answered(parts, send)
-        self._unsure -= set(parts)
-        return outcome
+        return self._until_answered(parts, send)
 
     def read(self, operation: str, parts: Mapping[int, Arrays]) -> Outcome:
         """Ask shards for what they know, or to save it."""
@@ -124,7 +127,8 @@ class Router:
         return self._until_answered(parts, send)
 
     def _until_answered(self, parts: Mapping[int, Any], send: Callable[[int], Any]) -> Outcome:
-        outcome, waiting, why = Outcome(), list(parts), ""
+        outcome, why = Outcome(), ""
+        waiting = [shard for shard in parts if shard not in self._gone]
         for _ in range(ATTEMPTS):
             pending = {shard: send(shard) for shard in waiting}
             waiting, lost = [], []
@@ -138,17 +142,22 @@ class Router:
                 if reply.kind == FAILED:
                     lost.append(shard)
                     why = reply.value
-                elif reply.kind == OTHER:
+                    continue
+                # It may have been restored during a call that ended in an error.
+                self._compare(shard, reply.number)
+                if shard in self._gone:
+                    continue
+                if reply.kind == OTHER:
                     # An earlier call, which was given up here, was served nevertheless.
                     self._answered[shard] = reply.number
                     waiting.append(shard)
                 else:
                     self._take(shard, reply, outcome)
             if lost:
-                gone = self.restore(lost)
-                outcome.gone |= gone
-                waiting += [shard for shard in lost if shard not in gone]
+                self.restore(lost)
+                waiting += [shard for shard in lost if shard not in self._gone]
             if not waiting:
+                outcome.gone = {s: self._gone.pop(s) for s in parts if s in self._gone}
                 return outcome
         raise ClusterError(
             f"shards {waiting} lost {ATTEMPTS} workers during one call, which may have been served "
@@ -171,7 +180,9 @@ class Router:
 def _error(reply: Reply, shard: int) -> HandfulError:
     """Return the error that a shard met, of the same class and with the same message."""
     name, message, notes = reply.value
-    kind: type[HandfulError] = getattr(errors, name, HandfulError)
+    kind = getattr(errors, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, HandfulError)):
+        kind = HandfulError  # a class of a user's own
     error = kind.__new__(kind, message)
     for note in notes:
         error.add_note(note)

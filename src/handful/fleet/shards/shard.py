@@ -17,63 +17,25 @@ import shutil
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from handful.errors import HandfulError, OtherArmsError, StoreInUseError
+from handful.files.writing import PART, sync_folder
 from handful.fleet.fleet import Fleet
+from handful.fleet.header import HEADER
 from handful.fleet.ids import Numbers
-from handful.fleet.journal import flush
 from handful.fleet.members import Members
-from handful.fleet.saving import HEADER
 from handful.fleet.shards.log import Arrays, Call, CallLog, read_log, remove
+from handful.fleet.shards.messages import DONE, FAILED, OTHER, REFUSED, Reply, Spec
 from handful.fleet.shared import Shared
 from handful.policies import Policy, from_bytes
 
-DONE, REFUSED, OTHER, FAILED = "done", "refused", "other", "failed"
-"""What became of a call: served, refused with an error, not the next one, or an unforeseen one."""
-FOLD = 1 << 26
-"""The bytes of a log from which on the shard is saved, before the next call."""
-
-
-class Reply(NamedTuple):
-    """What a shard says to a call, and the number of the last call that it has served."""
-
-    kind: str
-    number: int
-    value: Any = None
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What a worker needs to make or open a shard."""
-
-    folder: str
-    term: int
-    arms: tuple[Any, ...]
-    """The arms; two candidates while they are being changed."""
-    policy: type[Policy] | None
-    """For a policy of a user's own."""
-    threads: int | None
-    durable: bool
-    patience: float
-    """Seconds to wait for a former holder to let go of the folder."""
-    fresh: Fresh | None = None
-    """For a shard that does not exist yet."""
-    fold: int = FOLD
-
-
-@dataclass(frozen=True)
-class Fresh:
-    """The members of a new shard."""
-
-    model: bytes
-    counters: int
-    seed: int
-    members: range
+SAVED = ("change", "grow")
+"""Calls after which a shard is saved. They are not logged: labels may be such that they cannot be,
+and whether there is room for more members depends on the machine."""
 
 
 class ShardFleet(Fleet):
@@ -161,8 +123,8 @@ class Shard:
         fleet = ShardFleet.made(shared, fresh.seed, fresh.members, self._spec.threads)
         self._path.mkdir(parents=True)
         fleet.save(self._path / "fleet")
-        flush(self._path)
-        flush(self._path.parent)
+        sync_folder(self._path)
+        sync_folder(self._path.parent)
         self._fleet = fleet
 
     def _open(self, path: Path) -> int:
@@ -186,7 +148,7 @@ class Shard:
         fleet, held = self._fleet, self._fleet._folder
         assert held is not None
         path.rename(self._path)
-        flush(self._path.parent)
+        sync_folder(self._path.parent)
         held.path = self._path / "fleet"
         fleet.number = int(held.header["calls"])
         fleet.token = int(held.header["token"])
@@ -198,7 +160,7 @@ class Shard:
         assert fleet is not None
         self._kept = Reply(DONE, fleet.number)
         base = fleet.number
-        remove(list(self._path.glob("calls-*.new")))
+        remove(list(self._path.glob(f"calls-*{PART}")))
         old = sorted(self._path.glob("calls-*"), key=lambda path: int(path.name.split("-")[2]))
         calls: list[Call] = []
         for path in old[-1:]:
@@ -224,9 +186,9 @@ class Shard:
             return self._kept
         if number != fleet.number + 1:
             return Reply(OTHER, fleet.number)
-        if operation == "change":
-            return self._change(number, token, *arrays)
-        call = Call(number, token, operation, arrays)
+        call = Call(number, token, operation, arrays, fleet.threads)
+        if operation in SAVED:
+            return self._serve_and_save(call)
         try:
             if self._log is not None:
                 if self._log.size > self._spec.fold:
@@ -242,11 +204,17 @@ class Shard:
         fleet = self._fleet
         assert fleet is not None
         fleet.number, fleet.token = call.number, call.token
+        mine, fleet.threads = fleet.threads, call.threads
         try:
             value = getattr(self, f"_do_{call.operation}")(*map(_own, call.arrays))
             self._kept = Reply(DONE, call.number, value)
-        except HandfulError as error:
+        except (MemoryError, OSError):
+            raise  # of this machine, not of the call: it is served when the shard is restored
+        except Exception as error:
+            # A policy of a user's own may raise anything, and does so again when it is replayed.
             self._kept = Reply(REFUSED, call.number, _told(error))
+        finally:
+            fleet.threads = mine
         return self._kept
 
     def _do_decide(self, rows: Any) -> Any:
@@ -260,23 +228,26 @@ class Shard:
         arms = fleet.arms
         fleet[int(member[0])] = model_from(data.tobytes(), arms, self._spec.policy)
 
-    def _do_grow(self, more: Any) -> None:
+    def _do_grow(self, more: Any) -> int:
         self._open_fleet.grow(int(more[0]))
+        return len(self._open_fleet)
 
-    def _change(self, number: int, token: int, added: Any, removed: Any) -> Reply:
-        """Change the arms, and save: labels need not be such that they could be logged."""
+    def _do_change(self, added: Any, removed: Any) -> None:
+        self._open_fleet._change(list(added), list(removed))
+
+    def _serve_and_save(self, call: Call) -> Reply:
+        """Serve a call that is all or nothing, and save the shard instead of logging the call."""
         fleet = self._open_fleet
-        before = fleet.number, fleet.token
         try:
-            fleet.number, fleet.token = number, token
-            fleet._change(list(added), list(removed))
-            self._save()
-        except HandfulError as error:
-            fleet.number, fleet.token = before
+            value = getattr(self, f"_do_{call.operation}")(*call.arrays)
+        except Exception as error:
             return Reply(REFUSED, fleet.number, _told(error))
+        fleet.number, fleet.token = call.number, call.token
+        try:
+            self._save()
         except Exception:
             return self._fail()
-        self._kept = Reply(DONE, number)
+        self._kept = Reply(DONE, call.number, value)
         return self._kept
 
     def read(self, operation: str, arrays: Arrays) -> Reply:
@@ -351,5 +322,10 @@ def _own(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.flags.writeable else array.copy()
 
 
-def _told(error: HandfulError) -> tuple[str, str, list[str]]:
-    return type(error).__name__, str(error), list(getattr(error, "__notes__", []))
+def _told(error: Exception) -> tuple[str, str, list[str]]:
+    """Return the class of an error, its message and its notes."""
+    notes = list(getattr(error, "__notes__", []))
+    if isinstance(error, HandfulError):
+        return type(error).__name__, str(error), notes
+    notes.append("".join(traceback.format_exception(error)))
+    return HandfulError.__name__, f"the call failed: {type(error).__name__}: {error}", notes

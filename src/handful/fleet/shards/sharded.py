@@ -12,8 +12,7 @@ them in parallel and put together in its order.
 
 from __future__ import annotations
 
-import json
-import os
+import shutil
 from collections.abc import Hashable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,143 +21,30 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.core.tickets import Receipt
-from handful.errors import (
-    DamagedStoreError,
-    SettingError,
-    ShardLostError,
-    StateError,
-    StoreError,
-    integer,
-)
+from handful.errors import SettingError, StateError, StoreError, integer
 from handful.fleet.fleet import Codes, Fleet
-from handful.fleet.journal import write_whole
 from handful.fleet.keeping import MOST_MEMBERS
-from handful.fleet.kernels.bulk import COUNTS
-from handful.fleet.members import Ids
 from handful.fleet.saving import locked
-from handful.fleet.shards.log import Arrays
+from handful.fleet.shards.front import Front, raise_unless_done
+from handful.fleet.shards.manifest import Manifest, check_free, read_manifest, write_manifest
+from handful.fleet.shards.messages import Fresh, Spec
 from handful.fleet.shards.places import Places
 from handful.fleet.shards.router import Outcome, Router
-from handful.fleet.shards.shard import Fresh, ShardFleet, Spec, model_from, term_of
+from handful.fleet.shards.shard import model_from, term_of
 from handful.fleet.shared import Shared
+from handful.fleet.shown import Shown
 from handful.fleet.stats import FleetStats, Totals
 from handful.policies import Policy
 from handful.policies.changes import listed
 from handful.policies.given import ArmsLike, seed_word
 from handful.sweeps.cluster import check_workers, joined_client
 
-MANIFEST = "shards.json"
-FORMAT = 1
 MOST_SHARDS = 2**15
 PATIENCE = 30.0
 """Seconds that a worker has to take a shard, and a former holder to let go of it."""
 
 
-class Front(ShardFleet):
-    """A fleet without members of its own: calls are checked here, and served by shards."""
-
-    router: Router
-    interrupted = False
-    """Whether a change of the arms has reached some shards only."""
-    size: int
-    """Members of a shard; the last one may have others."""
-
-    def _cut(self, rows: Ids) -> tuple[Ids | None, dict[int, slice]]:
-        """Return the order that puts ids of a shard side by side, and where each shard's are."""
-        last = len(self.router.shards) - 1
-        shard = np.minimum(rows // self.size, last).astype(np.int16)
-        if not len(rows):
-            return None, {}
-        if shard[0] == shard[-1] and (shard == shard[0]).all():
-            return None, {int(shard[0]): slice(0, len(rows))}
-        ends = np.cumsum(np.bincount(shard, minlength=last + 1))
-        starts = np.concatenate([[0], ends[:-1]])
-        named = np.flatnonzero(ends > starts).tolist()
-        order = np.argsort(shard, kind="stable")
-        return order, {k: slice(int(starts[k]), int(ends[k])) for k in named}
-
-    def _routed(
-        self, operation: str, rows: Ids, *columns: NDArray[Any], blank: tuple[NDArray[Any], ...],
-        reading: Arrays | None = None,
-    ) -> tuple[NDArray[Any], ...]:  # fmt: skip
-        """Serve a call with an element for each id; the answer has the forms of `blank`."""
-        self._check_open()
-        order, places = self._cut(rows)
-        given = [rows, *columns]
-        if order is not None:
-            given = [column[order] for column in given]
-        parts = {}
-        for shard, place in places.items():
-            mine, *others = (column[place] for column in given)
-            parts[shard] = (mine - shard * self.size, *others, *(reading or ()))
-        ask = self.router.call if reading is None else self.router.read
-        outcome = ask(operation, parts)
-        answer = tuple(np.empty((len(rows), *one.shape[1:]), one.dtype) for one in blank)
-        served = np.zeros(len(rows), np.bool_)
-        for shard, value in outcome.values.items():
-            where = places[shard] if order is None else order[places[shard]]
-            served[where] = True
-            values = value if isinstance(value, tuple) else (value,)
-            for into, column in zip(answer, values, strict=True):
-                if len(column):  # nothing was counted otherwise
-                    into[where] = column
-        _raise_unless_done(outcome, served, tuple(column[served] for column in answer))
-        return answer
-
-    def _decide(self, rows: Ids) -> tuple[Ids, Ids]:
-        none = np.empty(0, np.int64)
-        arms, tickets = self._routed("decide", rows, blank=(none, none))
-        return arms, tickets
-
-    def _reward(self, rows: Ids, tickets: Ids, rewards: NDArray[np.float64]) -> Codes:
-        return self._routed("reward", rows, tickets, rewards, blank=(np.empty(0, np.uint8),))[0]
-
-    def _look(self, rows: Ids, counting: bool) -> tuple[Any, ...]:
-        slots = self._shared.layout.memory
-        wide = np.empty((0, slots), np.int64)
-        counts = np.empty((0, len(COUNTS)), np.int64)
-        blank = (np.empty(0, np.int64), counts, wide, wide, np.empty((0, slots)))
-        return self._routed("look", rows, blank=blank, reading=(np.array([counting]),))
-
-    def _change(self, added: list[Hashable], removed: list[int]) -> None:
-        if not added and not removed:
-            return
-        self._check_open()
-        before, after = self._shared, self._shared.other_arms(added, removed)
-        self.router.set_arms(after.model.arms, before.model.arms)
-        self.interrupted = True
-        part: Any = (added, removed)
-        outcome = self.router.call("change", dict.fromkeys(self.router.shards, part))
-        if outcome.gone:
-            # These shards went back to a save, and must have the same arms as the others.
-            again = self.router.call("change", dict.fromkeys(outcome.gone, part))
-            outcome.refused |= again.refused
-            outcome.gone |= again.gone
-        if outcome.refused:
-            _raise_unless_done(outcome)
-        self.interrupted = False
-        self.router.set_arms(after.model.arms)
-        self._shared = after
-        self._label_array = None
-        _raise_unless_done(outcome)
-
-    def _check_open(self) -> None:
-        if not hasattr(self, "router"):
-            raise StoreError("the fleet was closed: open it again with ShardedFleet.open")
-        if self.interrupted:
-            raise StoreError(
-                "a change of the arms was interrupted: close the fleet, and open it again with "
-                "ShardedFleet.open(..., arms=those after the change, before=those before it)"
-            )
-
-    def place(self, member: Any) -> tuple[int, NDArray[np.int64]]:
-        """Return the shard of a member, and the member as an array for a call."""
-        row = int(self._ids.rows([member])[0])
-        return min(row // self.size, len(self.router.shards) - 1), np.array([row])
-
-
-class ShardedFleet:
+class ShardedFleet(Shown):
     """Many bandits of one kind, in shards on a Dask cluster, with the results of one `Fleet`.
 
     policy, arms, memory, seed, counters and settings: as of a `Fleet`
@@ -198,10 +84,7 @@ class ShardedFleet:
         # Refuses what a fleet would, before anything is made.
         one = Fleet(policy, 1, arms, memory, seed=seed, counters=counters, threads=threads, **given)
         path = Path(folder).absolute()
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise SettingError(
-                f"{path} exists: give a new folder, or open this one with ShardedFleet.open"
-            )
+        check_free(path)
         own = None if isinstance(policy, str) else policy
         size = -(-count // many)
         many = -(-count // size)  # the last ones would be empty
@@ -210,6 +93,10 @@ class ShardedFleet:
             client = _client(cluster, stack)
             path.mkdir(parents=True, exist_ok=True)
             _lock(path, stack)
+            check_free(path)  # another process may have made one since
+            for left in path.glob("shard-*"):
+                shutil.rmtree(left)  # of a fleet that was not made completely
+            write_manifest(path, Manifest(many, size, complete=False))
             specs = []
             for shard in range(many):
                 mine = range(shard * size, min(count, (shard + 1) * size))
@@ -221,7 +108,7 @@ class ShardedFleet:
             router = Router(Places(client, patience), specs)
             stack.callback(router.close, patience)
             router.open()
-            _write_manifest(path, many, size)
+            write_manifest(path, Manifest(many, size, complete=True))
             self._set(path, one._shared, one.seed, count, size, router, own, stack.pop_all())
 
     def _set(
@@ -254,7 +141,12 @@ class ShardedFleet:
         the change, and as `before` those before it: the change is finished.
         """
         path = Path(folder).absolute()
-        many, size = _read_manifest(path)
+        many, size, complete = read_manifest(path)
+        if not complete:
+            raise StoreError(
+                f"{path} has a fleet that was never made completely: make it again with "
+                "ShardedFleet(..., folder=...), which takes this folder"
+            )
         candidates = (arms,) if before is None else (arms, before)
         specs = [
             Spec(_shard_folder(path, shard), term_of(Path(_shard_folder(path, shard))), candidates,
@@ -271,7 +163,10 @@ class ShardedFleet:
             behind = [shard for shard, facts in router.claimed.items() if facts["arms"]]
             ahead = next((s for s in router.shards if s not in behind), None)
             if ahead is None:
-                raise StateError("no shard has the arms after the change: open it with `before`")
+                raise StateError(
+                    "no shard has the arms after the change, so it never began: open the fleet "
+                    "with arms=those before it, and without `before`"
+                )
             facts = router.claimed[ahead]
             shared = Shared(model_from(facts["model"], arms, policy), facts["counters"])
             count = router.claimed[many - 1]["members"].stop
@@ -317,9 +212,8 @@ class ShardedFleet:
         """Return the seed with which a single policy makes the same choices as a member."""
         return self._front.seed_of(member)
 
-    def __repr__(self) -> str:
-        head = self._front._shared.model._head()
-        return f"ShardedFleet({head}, members={len(self):,}, folder={str(self.folder)!r})"
+    def _about(self) -> tuple[Policy, int, str]:
+        return self._front._shared.model, len(self), f"folder={str(self.folder)!r}"
 
     # Calls.
 
@@ -340,18 +234,13 @@ class ShardedFleet:
         """Take in rewards; return what became of each, as `Fleet.reward` does."""
         return self._front.reward(ids, tickets, rewards, id=id, ticket=ticket, reward=reward)
 
-    @staticmethod
-    def receipts(codes: Any) -> list[Receipt]:
-        """Return what became of rewards, by the codes that `reward` returned."""
-        return Fleet.receipts(codes)
-
-    def recommend(self, ids: Any) -> NDArray[Any]:
+    def recommend(self, ids: Any, *, id: str | None = None) -> NDArray[Any]:
         """Return the arm that each member recommends, as its label, without exploring."""
-        return self._front.recommend(ids)
+        return self._front.recommend(ids, id=id)
 
-    def stats(self, ids: Any) -> FleetStats:
+    def stats(self, ids: Any, *, id: str | None = None) -> FleetStats:
         """Return what is known of each member."""
-        return self._front.stats(ids)
+        return self._front.stats(ids, id=id)
 
     def totals(self) -> Totals:
         """Return what is known of the whole fleet; this reads every member that has begun."""
@@ -365,7 +254,7 @@ class ShardedFleet:
             front._check_open()
             shard, which = front.place(member)
             outcome = front.router.read("lift", {shard: (which,)})
-            _raise_unless_done(outcome)
+            raise_unless_done(outcome)
             return model_from(outcome.values[shard], front.arms, self._policy)
 
     def __setitem__(self, member: Any, policy: Policy) -> None:
@@ -376,7 +265,7 @@ class ShardedFleet:
             front._shared.check_lifted(policy, seed_word(front.seed_of(member)))
             shard, which = front.place(member)
             data = np.frombuffer(policy.to_bytes(), np.uint8)
-            _raise_unless_done(front.router.call("put", {shard: (which, data)}))
+            raise_unless_done(front.router.call("put", {shard: (which, data)}))
 
     # Changes.
 
@@ -397,9 +286,9 @@ class ShardedFleet:
             if not 0 <= count <= MOST_MEMBERS - len(self):
                 raise SettingError(f"grow({more}): give a number of members from 0 on")
             last = len(front.router.shards) - 1
-            _raise_unless_done(front.router.call("grow", {last: (np.array([count]),)}))
-            _raise_unless_done(front.router.read("save", {last: ()}))
-            front._ids.count += count
+            outcome = front.router.call("grow", {last: (np.array([count]),)})
+            raise_unless_done(outcome)
+            front._ids.count = last * front.size + outcome.values[last]
 
     # Files.
 
@@ -429,21 +318,8 @@ class ShardedFleet:
         with front._lock:
             front._check_open()
             outcome = front.router.read(operation, dict.fromkeys(front.router.shards, ()))
-            _raise_unless_done(outcome)
+            raise_unless_done(outcome)
             return outcome
-
-
-def _raise_unless_done(outcome: Outcome, served: Any = None, answer: Any = None) -> None:
-    if outcome.gone:
-        which = ", ".join(f"{shard} ({calls} calls)" for shard, calls in outcome.gone.items())
-        raise ShardLostError(
-            f"workers were lost, and their shards went back to their last save. Shards, and how "
-            f"many calls of each are gone: {which}. This call was served by the other shards only; "
-            "durable=True would have lost none",
-            outcome.gone, served, answer,
-        )  # fmt: skip
-    for error in outcome.refused.values():
-        raise error
 
 
 def _finish(
@@ -458,7 +334,7 @@ def _finish(
     if listed(after.model._arms).listed() != new:
         raise SettingError("`before` are not the arms that were changed into `arms`")
     part: Any = (added, removed)
-    _raise_unless_done(router.call("change", dict.fromkeys(behind, part)))
+    raise_unless_done(router.call("change", dict.fromkeys(behind, part)))
 
 
 def _client(cluster: Any, stack: ExitStack) -> Any:
@@ -477,7 +353,7 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
 
 
 def _lock(path: Path, stack: ExitStack) -> None:
-    stack.callback(os.close, locked(path))
+    stack.callback(locked(path).release)
 
 
 def _shard_folder(path: Path, shard: int) -> str:
@@ -493,28 +369,3 @@ def _members(members: Any) -> int:
     if not 1 <= count <= MOST_MEMBERS:
         raise SettingError(f"members={members!r}: give from 1 to 2^40 members")
     return count
-
-
-def _write_manifest(path: Path, shards: int, size: int) -> None:
-    data = json.dumps({"format": FORMAT, "shards": shards, "size": size}).encode()
-    write_whole(path / MANIFEST, lambda file: _write(file, data))
-
-
-def _write(file: Any, data: bytes) -> None:
-    file.write(data)
-
-
-def _read_manifest(path: Path) -> tuple[int, int]:
-    try:
-        found = json.loads((path / MANIFEST).read_bytes())
-        if found["format"] != FORMAT:
-            raise ValueError
-        return int(found["shards"]), int(found["size"])
-    except FileNotFoundError:
-        raise StoreError(
-            f"{path} is no folder of a sharded fleet: there is no {MANIFEST} in it"
-        ) from None
-    except (ValueError, KeyError, TypeError):
-        raise DamagedStoreError(
-            f"{path / MANIFEST} is damaged, or of a newer version of handful"
-        ) from None

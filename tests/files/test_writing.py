@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from handful.errors import WriteError
+from handful.files.writing import write_file
 from handful.plots.style import figure, save
 from handful.simulation import Result, simulate
-from handful.simulation.files import write_file
 
 
 def full(*_: Any) -> None:
@@ -56,7 +56,7 @@ def test_half_a_file_is_removed_where_the_size_of_files_is_limited(tmp_path: Pat
     code = (
         "import resource, sys\n"
         "from handful.errors import WriteError\n"
-        "from handful.simulation.files import write_file\n"
+        "from handful.files.writing import write_file\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: write_file(sys.argv[1], bytes(5000))\n"
         "except WriteError as error: print(error)\n"
