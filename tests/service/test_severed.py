@@ -115,6 +115,7 @@ def check(address: str, callers: list[Caller]) -> None:
         for answer in each.refusals:
             assert "retry-after" in answer.headers
             assert "store" in answer.body["detail"]
+            assert "postgresql:" not in answer.body["detail"], "its address is nobody's business"
 
 
 def _has(found: list[Answer], wanted: int) -> bool:

@@ -13,7 +13,6 @@ import psycopg
 
 from handful.errors import StoreInUseError, StoreUnavailableError
 from handful.storage.postgres import statements as sql
-from handful.storage.postgres.guarded import translated
 from handful.storage.postgres.tables import Tables
 from handful.storage.rows import ANSWERS, Due, Kind, Row, checked
 from handful.storage.schema import damaged
@@ -44,8 +43,9 @@ class PostgresTransaction(Tables):
             raise
         if moment:
             # Whoever reads everything may take long, and holds nobody up.
-            for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
-                self._queue(f"SET LOCAL {name} = 0")
+            limits = "statement_timeout", "idle_in_transaction_session_timeout"
+            for statement in sql.unlimited(self._connection, *limits):
+                self._queue(statement)
         self._heads: dict[int, Head] = {}
         """The last rows of bandits that are held or written to."""
         self._drawn: tuple[int, int, int] = 0, 0, 0
@@ -84,7 +84,7 @@ class PostgresTransaction(Tables):
             if error.sqlstate is not None and not self._link.is_broken(self._connection):
                 # PostgreSQL has refused a statement, so that the commit was not reached.
                 self._link.drop()
-                raise translated(error) from error
+                raise self._link.translated(error) from error
             self._settle(error)
             return
         if ended.statusmessage != "COMMIT":
