@@ -131,8 +131,8 @@ class SharedSession(Session):
         """Bandits in memory that have all their rows."""
         self._held: set[int] = set()
         self._tails: dict[int, list[Row]] = {}
-        self._decided: set[int] = set()
-        """Bandits that have made decisions."""
+        self._decided: dict[int, float | None] = {}
+        """The windows of bandits that have made decisions."""
 
     def _began(self, tx: Transaction, time: int) -> tuple[int, int]:
         return 0, time
@@ -220,8 +220,9 @@ class SharedSession(Session):
         """Write a row and return its number."""
         if self.seq >= self._upto:
             self._draw(DRAWN)
-        if kind == Kind.DECIDED:
-            self._decided.add(bandit)
+        if kind == Kind.DECIDED and bandit not in self._decided:
+            # A later request may be refused halfway, and the bandit discarded.
+            self._decided[bandit] = self.bandits.live(bandit).config.window
         return super().write(kind, bandit, ref, mark, value, subset, note)
 
     def row(self, seq: int) -> Row | None:
@@ -231,11 +232,9 @@ class SharedSession(Session):
     def finish(self) -> None:
         """End the transaction: everything is handed to the store."""
         self.flush()
-        for number in self._decided:
-            if number in self.bandits:
-                window = self.bandits.live(number).config.window
-                if window is not None:
-                    self.tx.set_due(number, self.now + int(window * 1000.0), unless_set=True)
+        for number, window in self._decided.items():
+            if window is not None:
+                self.tx.set_due(number, self.now + int(window * 1000.0), unless_set=True)
         self.bandits.save_held(self.tx, self.touched)
 
     def named(self, name: str) -> tuple[BanditRow, Bandit]:
@@ -274,6 +273,11 @@ class SharedSession(Session):
         self.flush()
         first = [] if window is None else self.tx.decided(number, after, 1)
         at = first[0][1] + int((window or 0.0) * 1000.0) if first else None
+        self._set_due(number, at)
+
+    def _set_due(self, number: int, at: int | None) -> None:
+        """Note when the next window of a bandit ends, whatever it has decided before."""
+        self._decided.pop(number, None)
         self.tx.set_due(number, at)
 
     # Requests.
@@ -295,7 +299,7 @@ class SharedSession(Session):
         row, _ = self.named(name)
         super().delete(name)
         self.flush()
-        self.tx.set_due(row.id, None)
+        self._set_due(row.id, None)
 
     def listed(self, after: str, limit: int) -> BanditList:
         """Return bandits by name."""
