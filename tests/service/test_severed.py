@@ -201,7 +201,7 @@ class Cables:
 @pytest.fixture
 def cables() -> Iterator[Cables]:
     if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("network namespaces need root, and iproute2")
+        pytest.fail("this test makes network namespaces: run it as root, with iproute2 installed")
     made = Cables()
     try:
         made.plug_in()
