@@ -96,9 +96,9 @@ test-long: $(VENV)/.dev browser nginx ## what make test leaves out: full-size ch
 
 # A selection, since kernels are compiled anew: arrays, kernels, frames, files, figures, templates, the
 # command line, whose help is laid out differently by older versions of click, stores in PostgreSQL, and
-# sweeps on a cluster of Dask.
+# sweeps on a cluster of Dask. No browser is opened.
 test-lowest: $(LOWEST)/.done ## a selection of tests with the lowest versions declared (minutes)
-	$(LOWEST)/bin/python -m pytest -q -k 'not both_engines and not reference_page' \
+	$(LOWEST)/bin/python -m pytest -q -k 'not both_engines and not reference_page and not test_the_page' \
 	  tests/client/test_clients.py tests/client/test_exchange.py \
 	  tests/core tests/instances tests/plots tests/cli/test_show.py tests/cli/test_cli.py \
 	  tests/cli/test_plot.py tests/simulation/test_result.py tests/simulation/test_kernels.py \
