@@ -18,8 +18,8 @@ from handful.service.bandit import Bandit, Choice
 from handful.service.desk import Session
 from handful.service.doctor import examine
 from handful.service.problems import Problem
-from handful.service.shared import SharedSession
 from handful.service.shared_bandits import SharedBandits
+from handful.service.shared_session import SharedSession
 from handful.storage.postgres.transaction import PostgresTransaction
 from handful.storage.rows import Kind, Row, Snapshot
 from handful.storage.shared import BusyError

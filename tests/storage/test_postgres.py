@@ -18,7 +18,7 @@ from handful.errors import (
 )
 from handful.storage import Storage
 from handful.storage.postgres import PostgresStorage, link, schema, without_password
-from handful.storage.postgres.transaction import Head
+from handful.storage.postgres.log import Head
 from handful.testing.shared_storage import SharedStorageContract
 from handful.testing.storage import created, decided
 from tests.postgres import shared

@@ -217,7 +217,7 @@ def test_a_scheduler_that_is_not_there_or_has_no_workers_is_an_error(
 
 
 def test_dask_is_silent_also_if_nobody_has_imported_it_before() -> None:
-    """Dask makes its loggers when it is imported. Older versions log a traceback of what is lost."""
+    """Older versions of Dask log a traceback of a scheduler that is lost."""
     code = (
         "import logging\nfrom handful.sweeps.cluster import _quiet\n"
         "level = logging.getLogger('distributed.client').getEffectiveLevel\n"
