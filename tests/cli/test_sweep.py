@@ -103,22 +103,43 @@ def test_every_mistake_of_a_spec_is_printed_before_anything_starts(spec: Path) -
 def test_an_interrupt_leaves_a_folder_that_is_resumed(
     spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    said = interrupted(monkeypatch, spec, after=3)
+    assert said.exit_code == 130
+    assert "1 cells are missing or incomplete; the same command resumes the run" in said.stderr
+    resumed = sweep(spec)
+    assert "1 cells to run, 0 million pulls; 3 are cached" in resumed.stderr
+    assert len(resumed.stdout.splitlines()) == 5
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, spec: Path, after: int) -> Result:
+    """Run a sweep that is interrupted after some parts."""
     ran: list[str] = []
 
     def stopped(planned: Cell, **options: Any) -> Any:
-        if len(ran) == 3:
+        if len(ran) == after:
             raise KeyboardInterrupt
         ran.append(planned.id)
         return run_cell(planned, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(running, "run_cell", stopped)
-        said = sweep(spec)
-    assert said.exit_code == 130
-    assert "1 cells are missing or incomplete; the same command resumes the run" in said.stderr
+        return sweep(spec)
+
+
+def test_an_interrupt_keeps_what_took_the_place_of_damaged_files(
+    spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep(spec)
+    folder = spec.parent / "out" / "cells"
+    files = sorted(folder.glob("*.parquet"))
+    for file in files:
+        file.write_bytes(b"damaged")
+    said = interrupted(monkeypatch, spec, after=3)
+    assert said.stderr.count("is not used, and its runs are run again") == len(files) == 4
+    assert "1 cells are missing or incomplete" in said.stderr
+    assert len(list(folder.glob("*.parquet"))) == 3
     resumed = sweep(spec)
     assert "1 cells to run, 0 million pulls; 3 are cached" in resumed.stderr
-    assert len(resumed.stdout.splitlines()) == 5
 
 
 def test_a_failing_cell_is_named_at_the_end_and_the_others_are_printed(spec: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from handful.errors import DamagedStoreError, StoreInUseError
 from handful.service import bodies as b
+from handful.service import doctor
 from handful.service.auth import new_key
 from handful.service.copying import copy
 from handful.service.doctor import examine
@@ -17,9 +19,11 @@ from handful.service.shared import desk_of
 from handful.storage import MemoryStorage, SQLiteStorage, Storage
 from handful.storage.memory import _MemoryTransaction
 from handful.storage.postgres import PostgresStorage
+from handful.storage.postgres.transaction import PostgresTransaction
 from handful.storage.rows import Kind, Point, Row
 from tests.postgres import shared
 from tests.service.workload import Workload
+from tests.service.world import Clock
 
 
 def used(storage: Storage, batches: int, seed: int = 3) -> Workload:
@@ -89,6 +93,61 @@ def test_windows_end_in_the_copy() -> None:
             assert session.describe("default").expired == 4
             assert session.describe("lost").expired == 3
     target.close()
+
+
+def test_decisions_whose_windows_ended_are_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not once for each bandit, although the windows of each ended by themselves."""
+    source, clock = PostgresStorage(shared().new_store()), Clock()
+    desk = desk_of(source, clock)
+    bandits, rounds = 12, 8
+    for number in range(bandits):
+        with desk.batch() as session:
+            given = b.NewBandit(name=f"b{number}", memory=2, arms=["x", "y"], window=5.0)
+            session.create(given)
+    for _ in range(rounds):
+        for number in range(bandits):
+            with desk.batch() as session:
+                session.decide(f"b{number}", b.NewDecisions())
+            clock.wait(1.0)
+            desk.sweep()
+    clock.wait(6.0)
+    desk.sweep()
+    read = Counter[str]()
+    for kind, name in (
+        (PostgresTransaction, "due"),
+        (PostgresTransaction, "due_of"),
+        (_MemoryTransaction, "due"),
+    ):
+        counted(monkeypatch, kind, name, read)
+    monkeypatch.setattr(doctor, "BLOCK", 10)
+    decisions = bandits * rounds
+    assert examine(source).problems == []
+    assert decisions <= sum(read.values()) <= 2 * decisions  # once by the log, once by loading
+    read.clear()
+    target = MemoryStorage()
+    copy(source, target)
+    assert decisions <= read["_MemoryTransaction.due"] <= 2 * decisions
+    read.clear()
+    assert examine(target).problems == []
+    assert sum(read.values()) == decisions
+    source.close()
+
+
+def counted(patch: pytest.MonkeyPatch, kind: type, name: str, read: Counter[str]) -> None:
+    """Count the decisions that a method returns."""
+    method = getattr(kind, name)
+
+    def counting(self: Any, *given: int) -> Any:
+        found = method(self, *given)
+        rows = (
+            found if isinstance(found, list) else [due for each in found.values() for due in each]
+        )
+        read[f"{kind.__name__}.{name}"] += len(rows)
+        return found
+
+    patch.setattr(kind, name, counting)
 
 
 def test_a_store_that_is_not_empty_is_not_copied_to() -> None:

@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 
+from handful.errors import ExhaustedError
 from handful.service import bodies as b
 from handful.service import shared_bandits
 from handful.service.about import About, about
 from handful.service.app import Service
 from handful.service.auth import add_key, new_key, remove_key
+from handful.service.bandit import Bandit, Choice
 from handful.service.desk import Session
 from handful.service.doctor import examine
 from handful.service.problems import Problem
-from handful.service.shared import SharedSession
 from handful.service.shared_bandits import SharedBandits
+from handful.service.shared_session import SharedSession
 from handful.storage.postgres.transaction import PostgresTransaction
-from handful.storage.rows import Kind
+from handful.storage.rows import Kind, Row, Snapshot
 from handful.storage.shared import BusyError
 from tests.service.shared_world import SharedMachine, SharedWorld
 from tests.service.test_machine import run
@@ -267,6 +269,83 @@ def test_a_damaged_bandit_does_not_stop_others(world: SharedWorld) -> None:
     world.desk.sweep()
     assert world.shown("good").expired == 2
     assert any("row" in problem for problem in examine(world.desks[0].storage).problems)
+
+
+def test_windows_end_of_decisions_before_a_refusal(
+    world: SharedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that fails halfway has its bandit discarded: it is loaded again, or is not."""
+    world.create(window=10.0, explore=0.5)
+    decide = Bandit.decide
+    calls = iter(range(9))
+
+    def failing(bandit: Bandit, allowed: frozenset[str] | None) -> Choice:
+        if next(calls) == 2:
+            raise ExhaustedError("no arm is left")
+        return decide(bandit, allowed)
+
+    with monkeypatch.context() as patch, world.desks[0].batch() as session:
+        patch.setattr(Bandit, "decide", failing)
+        session.decide("front", b.NewDecisions())
+        with pytest.raises(Problem, match="no arm is left"):
+            session.decide("front", b.NewDecisions(n=3))
+        assert 1 not in world.desks[0].bandits
+    world.clock.wait(10.0)
+    world.desks[1].sweep()
+    assert world.shown().expired == 1
+
+
+def test_a_window_that_changes_in_the_transaction_of_a_decision(world: SharedWorld) -> None:
+    """The new window counts for that decision, too; a bandit without one is not looked at."""
+    for name in ("longer", "none", "gone"):
+        world.create(name, window=10.0)
+    with world.desks[0].batch() as session:
+        for name in ("longer", "none", "gone"):
+            session.decide(name, b.NewDecisions())
+        session.change("longer", b.BanditChange(window=30.0))
+        session.change("none", b.BanditChange(window=None))
+        session.delete("gone")
+    world.clock.wait(10.0)
+    with world.desks[1].storage.begin() as tx:
+        assert isinstance(tx, PostgresTransaction)
+        assert tx.hold_due(world.clock(), 9) == {}
+    world.clock.wait(20.0)
+    world.desks[1].sweep()
+    assert (world.shown("longer").expired, world.shown("none").expired) == (1, 0)
+
+
+@pytest.mark.usefixtures("often")
+def test_a_snapshot_that_is_newer_than_what_was_read_of_the_log(
+    world: SharedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another server saves the bandit in the middle of a read, which need not read all its rows."""
+    one, two = world.desks
+    world.create()
+    with one.batch() as session:
+        session.decide("front", b.NewDecisions(n=5))
+    one.bandits.forget()
+    snapshot = PostgresTransaction.snapshot
+    rows_of = PostgresTransaction.rows_of
+    starts: list[int] = []
+
+    def later(tx: PostgresTransaction, number: int) -> Snapshot | None:
+        if tx is reading.tx:
+            with two.batch() as session:
+                session.decide("front", b.NewDecisions(n=5))
+        return snapshot(tx, number)
+
+    def noted(tx: PostgresTransaction, bandit: int, after: int, upto: int) -> Iterator[Row]:
+        if tx is reading.tx:
+            starts.append(after)
+        return rows_of(tx, bandit, after, upto)
+
+    monkeypatch.setattr(PostgresTransaction, "snapshot", later)
+    monkeypatch.setattr(PostgresTransaction, "rows_of", noted)
+    with one.batch() as reading:
+        reading.reads = True
+        assert reading.describe("front").decisions == 10
+    assert len(starts) == 1
+    assert starts[0] > 5
 
 
 def test_what_requests_are_about() -> None:

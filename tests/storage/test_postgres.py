@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
 
 import pytest
 
@@ -11,11 +13,12 @@ from handful.errors import (
     DamagedStoreError,
     NewerStoreError,
     SettingError,
+    StoreAccessError,
     StoreUnavailableError,
 )
 from handful.storage import Storage
 from handful.storage.postgres import PostgresStorage, link, schema, without_password
-from handful.storage.postgres.transaction import Head
+from handful.storage.postgres.log import Head
 from handful.testing.shared_storage import SharedStorageContract
 from handful.testing.storage import created, decided
 from tests.postgres import shared
@@ -234,18 +237,130 @@ def test_what_is_no_store_is_refused() -> None:
         PostgresStorage(shared().address("pg_catalog"))
     with pytest.raises(StoreUnavailableError, match="cannot be reached"):
         PostgresStorage("postgresql://nobody:secret@127.0.0.1:1/none")
-    for wrong in ("postgresql://h/d?schema=a%20b", "postgresql://h/d?no_such_word=1"):
-        with pytest.raises(SettingError):
-            PostgresStorage(wrong)
 
 
-def test_passwords_are_not_shown() -> None:
-    for given, shown in (
-        ("postgresql://me:secret@h:5/d?schema=s", "postgresql://me@h:5/d?schema=s"),
-        ("postgresql://h/d?password=secret&host=/tmp/x", "postgresql://h/d?host=/tmp/x"),
-        ("postgresql://h/d", "postgresql://h/d"),
-    ):
-        assert without_password(given) == shown
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("//me:secret@h:5/d?schema=s", "//me@h:5/d?schema=s"),
+        ("//me:secret#secret?secret@h/d?schema=s", "//me@h/d?schema=s"),
+        ("//me:%73ecret@[::1]:5/d", "//me@[::1]:5/d"),
+        ("//me:secret@one:5,two:6/d", "//me@one:5,two:6/d"),
+        ("//me:secret@one,two/d?port=7", "//me@one:7,two:7/d"),
+        ("//h/d?user=m%40e&password=secret&sslpassword=secret&options=secret", "//m%40e@h/d"),
+        ("//h/d?password=secret&host=/tmp/x&port=5", "///d?host=/tmp/x&port=5"),
+        ("//me@%2Ftmp%2Fx/d?schema=s", "//me@/d?host=/tmp/x&schema=s"),
+        ("///", "///"),
+        ("//h/d", "//h/d"),
+    ],
+)
+def test_passwords_are_not_shown(given: str, shown: str) -> None:
+    assert without_password(f"postgresql:{given}") == f"postgresql:{shown}"
+    assert without_password(f"postgres:{given}") == f"postgresql:{shown}"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "me:secret@secret@h/d",
+        "me:secret/secret@h/d",
+        "me:secret/x?secret=secret@h/d",
+        "me:5/x?secret=secret@h/d",
+        "me:secret@[::1/d",
+        "me:secret%zz@h/d",
+        "me:secret@h:secret/d",
+        "h/d?secret",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_not_shown(given: str) -> None:
+    for use in (without_password, PostgresStorage):
+        with pytest.raises(SettingError, match="write / as %2F") as refused:
+            use(f"postgresql://{given}")
+        assert "secret" not in str(refused.value)
+
+
+def test_an_unknown_setting_of_an_address_is_named() -> None:
+    with pytest.raises(SettingError, match="'no_such_word' in the address"):
+        without_password("postgresql://h/d?no_such_word=1")
+
+
+@pytest.mark.parametrize("name", ["Front", "a b", "", "x" * 64, "ä"])
+def test_a_schema_has_one_spelling(name: str) -> None:
+    """PostgreSQL takes names in small letters in some places, and as they are in others."""
+    with pytest.raises(SettingError, match="small letters"):
+        PostgresStorage(shared().address(quote(name)))
+
+
+@pytest.fixture
+def guest() -> Iterator[str]:
+    """A user of the database who may do nothing yet."""
+    name = f"guest{os.getpid()}"
+    shared().program("psql", "-c", f"CREATE USER {name}")
+    yield name
+    shared().program("psql", "-c", f"DROP OWNED BY {name} CASCADE; DROP USER {name}")
+
+
+def advice(address: str, begins: str, ends: str) -> str:
+    """Return the statements that the refusal of a store advises."""
+    with pytest.raises(StoreAccessError) as refused:
+        PostgresStorage(address)
+    return str(refused.value).partition(begins)[2].partition(ends)[0]
+
+
+def test_a_missing_privilege_is_named_and_the_advice_helps(guest: str) -> None:
+    address = shared().new_store()
+    PostgresStorage(address).close()
+    theirs = address.replace("//postgres@", f"//{guest}@")
+    statements = advice(theirs, "run: ", ". If")
+    shared().program("psql", "-c", statements)
+    with PostgresStorage(theirs) as storage:
+        with storage.begin() as tx:
+            held = tx.hold([], [], 2, None)
+            tx.append([created(held.seq + 1, at=held.at), decided(held.seq + 2, at=held.at)])
+            tx.subset_number(b"[]")
+        assert storage.verify() == []
+        schema = address.rpartition("=")[2]
+        shared().program("psql", "-c", f"REVOKE INSERT ON {schema}.log FROM {guest}")
+        tx = storage.begin()
+        seq, at = tx.draw(1, None)
+        tx.append([decided(seq + 1, at=at)])
+        with pytest.raises(StoreAccessError, match="permission denied for table log"):
+            tx.commit()
+
+
+def test_a_user_who_may_not_make_schemas_can_be_given_one(guest: str) -> None:
+    theirs = shared().new_store().replace("//postgres@", f"//{guest}@")
+    statements = advice(theirs, "yet: ", "\n")
+    shared().program("psql", "-c", statements)
+    with PostgresStorage(theirs) as storage, storage.begin() as tx:
+        tx.append([created(1)])
+
+
+def test_what_may_take_long_has_no_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even that of transactions, which PostgreSQL has from version 17 on."""
+    names = "lock_timeout", "statement_timeout", "transaction_timeout"
+    address = shared().new_store()
+    with PostgresStorage(address) as storage:
+        with storage.begin() as tx:
+            assert tx._one("SHOW transaction_timeout") == ("2min",)
+        for name in ("statement_timeout", "idle_in_transaction_session_timeout", names[2]):
+            with storage.moment() as tx:
+                assert tx._one(f"SHOW {name}") == ("0",)
+    noted = ", ".join(f"current_setting('{name}') AS {name}" for name in names)
+    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", {1: f"CREATE TABLE noted AS SELECT {noted}"})
+    with PostgresStorage(address) as storage, storage.begin() as tx:
+        assert tx._all("SELECT * FROM noted") == [("0", "0", "0")]
+        assert tx._one("SHOW transaction_timeout") == ("2min",)
+
+
+def test_every_sequence_is_used() -> None:
+    with PostgresStorage(shared().new_store()) as storage, storage.begin() as tx:
+        found = tx._all(
+            "SELECT relname FROM pg_class WHERE relkind = 'S' "
+            "AND relnamespace = to_regnamespace(current_schema()) ORDER BY relname"
+        )
+    assert found == [("drawn",), ("drawn_at",), ("subsets_number_seq",)]
 
 
 def test_a_migration_is_applied_as_a_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:

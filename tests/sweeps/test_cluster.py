@@ -214,3 +214,17 @@ def test_a_scheduler_that_is_not_there_or_has_no_workers_is_an_error(
     monkeypatch.setattr(clusters, "_CONNECT", 1.0)
     with pytest.raises(ClusterError, match="no scheduler answers at tcp://"), joined(made.address):
         pass
+
+
+def test_dask_is_silent_also_if_nobody_has_imported_it_before() -> None:
+    """Older versions of Dask log a traceback of a scheduler that is lost."""
+    code = (
+        "import logging\nfrom handful.sweeps.cluster import _quiet\n"
+        "level = logging.getLogger('distributed.client').getEffectiveLevel\n"
+        "with _quiet():\n    import distributed\n    print(level() > logging.CRITICAL)\n"
+        "print(level() > logging.CRITICAL)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["True", "False"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import handful
-from handful.errors import ClusterError, SettingError, StoreInUseError, SweepError
+from handful.errors import ClusterError, SettingError, StoreInUseError, SweepError, WriteError
 from handful.simulation import Cell, Result, run_cell, simulate
 from handful.sweeps import running, task
 from handful.sweeps.calibration import estimate
@@ -137,6 +137,21 @@ def test_a_stopped_sweep_is_resumed_by_whatever_runs_it(
     with ThreadPoolExecutor(2) as executor:
         found = handful.sweep(SPEC, out=tmp_path, executor=executor)
     assert [bits(result) for result in found.results] == single()
+
+
+def test_a_warning_says_if_results_could_not_be_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(result: Result, path: Path) -> None:
+        raise WriteError(f"{path.name} cannot be written: No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Result, "to_parquet", full)
+        with pytest.warns(RuntimeWarning, match="not all saved: .*No space left") as warned:
+            found = handful.sweep(SPEC, out=tmp_path)
+    assert warned[0].filename == __file__
+    assert [bits(result) for result in found] == single()
+    assert handful.sweep(SPEC, out=tmp_path).results
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -171,6 +171,23 @@ def test_a_damaged_file_is_named_deleted_and_run_again(tmp_path: Path) -> None:
     store.delete_damaged()
     assert not bad.exists()
     assert store.missing(whole) == [range(5)]
+    save(store, whole, range(5))
+    store.delete_damaged()
+    assert bad.exists()
+    assert store.missing(whole) == []
+
+
+def test_a_file_that_was_written_over_a_damaged_one_is_not_damaged(tmp_path: Path) -> None:
+    whole = WHOLE["plain"]
+    save(Store(tmp_path), whole, range(12))
+    path = Store(tmp_path).path(whole)
+    path.write_bytes(b"damaged")
+    store = Store(tmp_path)
+    assert store.missing(whole) == [range(12)]
+    save(store, whole, range(12))
+    assert not store.damaged
+    store.delete_damaged()
+    assert store.missing(whole) == []
 
 
 def test_a_file_of_another_cell_is_not_taken_for_this_one(tmp_path: Path) -> None:

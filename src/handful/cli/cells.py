@@ -103,7 +103,7 @@ def run_parts(
         with progress(planned.work, starting, 30, timing.seconds) as show:
             failures = run(store, planned, show, executor, n_jobs, timing)
     except (KeyboardInterrupt, ClusterError) as error:
-        left = plan(store, wholes, workers, alone=cluster is None).cells
+        left = plan(store, wholes, workers, alone=cluster is None, delete=False).cells
         what = f"{left} cells are missing or incomplete; the same command resumes the run"
         if isinstance(error, ClusterError):
             where = "" if cluster is None else f"{cluster.address}: "
@@ -116,7 +116,7 @@ def run_parts(
 
 
 def _say_what_is_there(store: Store, planned: Plan) -> None:
-    for path, why in store.damaged.items():
+    for path, why in planned.damaged.items():
         click.echo(f"{path.name} is not used, and its runs are run again: {why}", err=True)
     parts = f" in {len(planned.parts)} parts" if len(planned.parts) > planned.cells else ""
     click.echo(

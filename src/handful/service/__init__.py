@@ -6,7 +6,7 @@ desk.py               requests, each within one transaction
 bandit_requests.py    ... about bandits and their arms
 decision_requests.py  ... about decisions and their rewards
 batch.py              what the requests of one transaction share
-shared.py             requests to a store that other servers use, too; shared_bandits.py
+shared.py             a store that other servers use, too; shared_session.py, shared_bandits.py
 copying.py            a store in another place, and the proof that it is the same
 writer.py             runs requests, and commits many at once
 bodies.py             the JSON that comes in and goes out

@@ -56,12 +56,16 @@ class Batch:
         note: bytes | None = None,
     ) -> int:
         """Write a row and return its number. It reaches the store with others, by `flush`."""
-        self.seq += 1
-        seq = self.seq
+        seq = self._next_number(kind, bandit)
         self._rows[seq] = Row(seq, self.now, bandit, int(kind), ref, mark, value, subset, note)
         self.touched.add(bandit)
         self.bandits.changed(bandit, seq)
         return seq
+
+    def _next_number(self, kind: Kind, bandit: int) -> int:
+        """Return the number of a row that is written."""
+        self.seq += 1
+        return self.seq
 
     def write_answer(
         self,

@@ -160,6 +160,7 @@ class Session(BanditRequests, DecisionRequests):
 
         A `secret` answer is not stored, and is not given again.
         """
+        self._alone_with(scope, key)
         if self.now >= self.desk.forget_at:
             self.tx.forget_answered(self.now - ANSWERS_KEPT)
             self.desk.forget_at = self.now + FORGET_EVERY
@@ -180,3 +181,6 @@ class Session(BanditRequests, DecisionRequests):
         stored = Answer(digest, status, b"" if secret else body)
         self.tx.put_answered(scope, key, stored, self.now)
         return status, body, False
+
+    def _alone_with(self, scope: str, key: str) -> None:
+        """Do nothing: one process handles one request after the other."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -10,13 +11,17 @@ import msgspec
 from handful.errors import DamagedStoreError, HandfulError
 from handful.service.bandit import Bandit
 from handful.service.bandits import StoreLookUp
-from handful.service.shared_bandits import loader
+from handful.service.shared_bandits import SharedLookUp, loader
 from handful.storage.contract import Storage, Transaction
-from handful.storage.rows import ANSWERS, Kind, Row
+from handful.storage.rows import ANSWERS, Due, Kind, Row
+from handful.storage.shared import SharedTransaction
 
 MOST_PROBLEMS = 20
 EVERY = 50_000
 """Rows between two reports of progress."""
+BLOCK = 1000
+"""Rows whose decisions are read together."""
+MOST_BLOCKS = 1000
 
 Progress = Callable[[int, int], None]
 
@@ -32,11 +37,37 @@ class Report(NamedTuple):
     problems: list[str]
 
 
+class _BlockLookUp(StoreLookUp):
+    """What folding needs, from a store of one process at a moment at which nothing changes.
+
+    In the copy of a shared store, windows ended bandit by bandit. Their decisions lie among those
+    of all others, which are read once, and not again for each bandit.
+    """
+
+    def __init__(self, tx: Transaction) -> None:
+        super().__init__(tx)
+        self._last = tx.last()[0]
+        self._block = lru_cache(MOST_BLOCKS)(self._read)
+
+    def _read(self, block: int) -> dict[int, list[Due]]:
+        return self.tx.due(block * BLOCK, min((block + 1) * BLOCK, self._last))
+
+    def due_of(self, bandit: int, after: int, upto: int) -> list[Due]:
+        """Return the decisions of a bandit with `after` < number <= `upto`."""
+        blocks = range(after // BLOCK, -(-min(upto, self._last) // BLOCK))
+        found = (due for block in blocks for due in self._block(block).get(bandit, ()))
+        return [due for due in found if after < due.decision <= upto]
+
+
 class Replay:
     """Bandits that are made from the log alone, row by row."""
 
     def __init__(self, tx: Transaction) -> None:
-        self._look_up = StoreLookUp(tx)
+        self._look_up: StoreLookUp
+        if isinstance(tx, SharedTransaction):
+            self._look_up = SharedLookUp(tx)
+        else:
+            self._look_up = _BlockLookUp(tx)
         self.bandits: dict[int, Bandit] = {}
         self.names: dict[int, str] = {}
         self.decisions = self.rewards = self.answers = 0

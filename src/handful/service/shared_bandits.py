@@ -162,6 +162,9 @@ class SharedBandits(Bandits):
         tx = look_up.shared
         bandit, seq = None, 0
         snapshot = tx.snapshot(number)
+        if snapshot is not None and snapshot.seq > version:
+            # Nobody holds the bandit for a request that reads: another server has just saved it.
+            version = tx.versions([number]).get(number, 0)
         if snapshot is not None and snapshot.seq <= version:
             try:
                 bandit = Bandit.from_bytes(

@@ -19,7 +19,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
-from handful.errors import DamagedStoreError, StoreError, StoreUnavailableError
+from handful.errors import (
+    DamagedStoreError,
+    StoreAccessError,
+    StoreError,
+    StoreUnavailableError,
+)
 from handful.service.about import NOTHING, About
 from handful.service.desk import Desk, Session
 from handful.service.problems import Problem
@@ -31,6 +36,10 @@ SWEEP_EVERY = 0.5
 """Seconds between two looks at the windows of decisions."""
 SWEEP_AGAIN = 60.0
 """Seconds between two looks if what is looked at is damaged."""
+UNREACHED = (
+    "the store cannot be reached, or may not be used; the log of the service says why. Nothing of "
+    "this request was stored; it may be sent again"
+)
 
 T = TypeVar("T")
 Work = Callable[[Session], Any]
@@ -281,4 +290,7 @@ class Writer:
         self.failing = str(error)
         if isinstance(error, DamagedStoreError):
             return Problem(503, f"the store is damaged, and nothing was changed: {error}")
+        if isinstance(error, StoreAccessError):
+            # Callers are not told where the store is, nor who its user is: the log says it.
+            return Problem(503, UNREACHED, retry_after=5)
         return Problem(503, str(error), retry_after=5)

@@ -16,6 +16,7 @@ The package is not named `sweep`: a module of that name would replace the functi
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
@@ -42,7 +43,8 @@ def sweep(
     """Run the cells of a spec that are not finished in a folder, and save them there.
 
     The same call resumes a sweep that was stopped, by whatever. The numbers are those of
-    `simulate`, to the bit, whatever runs them.
+    `simulate`, to the bit, whatever runs them. What cannot be saved, as on a full disk, stays in
+    memory, and a `RuntimeWarning` says so.
 
     Args:
         spec: the name of a TOML file, or a mapping with the same keys (docs/sweeps.md).
@@ -77,6 +79,13 @@ def sweep(
                 progress(min(1.0, done / total), what)
 
         failures = run(store, planned, report, executor, n_jobs)
+    if store.unsaved is not None:
+        warnings.warn(
+            f"finished cells were not all saved: {store.unsaved}. What this call returns has them, "
+            "and a later one runs them again",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     if failures:
         raise SweepError(
             f"{len(failures)} of {len(entries)} cells failed:\n  "

@@ -51,6 +51,7 @@ def check_address(address: str) -> str:
 @contextmanager
 def joined(address: str) -> Iterator[Cluster]:
     """Join a cluster, or start a local one; leave it, or end it, afterwards."""
+    check_address(address)
     with _quiet(), joined_client(address) as client:
         workers = check_workers(client, address)
         executor: Executor = client.get_executor(pure=False)
@@ -68,12 +69,17 @@ def joined_client(address: str, direct: bool = False) -> Iterator[Any]:
     `direct`: what the client asks of workers does not go through the scheduler.
     """
     check_address(address)
+    distributed = _imported()
+    with _running(address, distributed) as where, _connected(where, distributed, direct) as client:
+        yield client
+
+
+def _imported() -> Any:
     try:
         import distributed
     except ImportError:
         raise MissingExtraError("a cluster", "distributed", "cluster") from None
-    with _running(address, distributed) as where, _connected(where, distributed, direct) as client:
-        yield client
+    return distributed
 
 
 @contextmanager
@@ -153,6 +159,7 @@ def _asked(ask: Callable[[], Any], who: str) -> Any:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Let Dask's loggers be silent: what matters of a lost worker or scheduler is said once."""
+    _imported()  # Dask makes its loggers, and sets their levels, when it is imported
     loggers = [
         logger
         for name, logger in logging.root.manager.loggerDict.items()

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from handful.errors import ClusterError, shortened
@@ -41,6 +42,8 @@ class Plan:
     parts: list[Part]
     finished: int
     """How many cells need nothing."""
+    damaged: dict[Path, str]
+    """Files that were found to be damaged, and why."""
 
     @property
     def work(self) -> float:
@@ -66,6 +69,7 @@ def plan(
     `alone`: one part at a time has all workers. Damaged files are deleted, unless told otherwise.
     """
     gaps = {part.key: (part, store.missing(part)) for part in cells}
+    damaged = dict(store.damaged)
     if delete:
         store.delete_damaged()
     whole = [part.only(runs) for part, missing in gaps.values() for runs in missing]
@@ -74,7 +78,7 @@ def plan(
     if not alone:
         longest = max(_SHORTEST, min(AT_ONCE, total / (workers * _SHARES)))
     parts = [cut for part, missing in gaps.values() for cut in part.cut(missing, longest)]
-    return Plan(ordered(parts), sum(not missing for _, missing in gaps.values()))
+    return Plan(ordered(parts), sum(not missing for _, missing in gaps.values()), damaged)
 
 
 def run(

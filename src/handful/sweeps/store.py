@@ -78,8 +78,8 @@ class Store:
     """A folder of partitions.
 
     Where a finished range cannot be saved, as on a full disk, it stays in memory, and `unsaved`
-    says why, once. `damaged` has the files that were found to be none of ours; their runs are
-    missing, and are run again.
+    says why, once. `damaged` has the files that were found to be none of ours, until they are
+    deleted or written again; their runs are missing, and are run again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -111,6 +111,7 @@ class Store:
         path = self._path(entry, entry.runs)
         result = replace(result, settings={**result.settings, **entry.identity})
         self._files[entry.name].add(entry.runs)
+        self.damaged.pop(path, None)
         try:
             result.to_parquet(path)
         except WriteError as error:
@@ -160,7 +161,8 @@ class Store:
 
     def delete_damaged(self) -> None:
         """Delete the files that were found to be damaged."""
-        for path in self.damaged:
+        found, self.damaged = self.damaged, {}
+        for path in found:
             path.unlink(missing_ok=True)
             if match := _NAME.fullmatch(path.name):
                 self._files[match[1]].discard(range(int(match[2]), int(match[3]) + 1))

@@ -2,14 +2,16 @@
 
 storage.py      opening, examining and closing a store
 schema.py       its tables
+address.py      the address of a store, and how it may be shown
 link.py         the connection: its time limits, and commits that were cut off
-transaction.py  holding bandits, drawing numbers, the log; tables.py has the other tables
-guarded.py      errors of handful in place of those of PostgreSQL
+transaction.py  begin and end, holding bandits, drawing numbers
+log.py          the rows of the log; tables.py has the other tables
+refusals.py     errors of handful in place of those of PostgreSQL
 """
 
 from __future__ import annotations
 
-from handful.storage.postgres.link import without_password
+from handful.storage.postgres.address import without_password
 from handful.storage.postgres.storage import PostgresStorage
 
 __all__ = ["PostgresStorage", "without_password"]

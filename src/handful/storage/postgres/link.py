@@ -26,15 +26,14 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
-from handful.errors import SettingError, StoreUnavailableError
+from handful.errors import StoreError
+from handful.storage.postgres.address import read
+from handful.storage.postgres.refusals import translated, unreachable
+from handful.storage.postgres.statements import LIMITS_TRANSACTIONS
 
-SCHEMA = "handful"
-"""The schema of a database that has the tables, unless the address names another."""
 CONNECT_SECONDS = 3
 RETRY_SECONDS = 1.0
 """How long after a failed attempt to connect requests are refused without another one."""
@@ -68,26 +67,19 @@ class Backend(NamedTuple):
     commits: int
 
 
-def without_password(address: str) -> str:
-    """Return an address as it may be shown."""
-    parts = urlsplit(address)
-    user, at, host = parts.netloc.rpartition("@")
-    netloc = f"{user.partition(':')[0]}{at}{host}"
-    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "password"]
-    return urlunsplit(parts._replace(netloc=netloc, query=urlencode(query, safe="/")))
-
-
 class Link:
     """A connection that is made again when it has broken."""
 
     def __init__(self, address: str, *, durable: bool = True, patient: bool = False) -> None:
         self.patient = patient
         """Whether statements may take as long as they need."""
-        self.shown = without_password(address)
-        self.schema, self._settings = _parsed(address)
+        self.schema, given, self.shown = read(address)
+        self._settings = _with_limits(given)
         self._settings["options"] = " ".join(
             [str(self._settings.get("options", "")), *_session(self.schema, durable, patient)]
         ).strip()
+        self.user = ""
+        """Whom PostgreSQL knows this process as."""
         self._connection: Connection | None = None
         self._backend: Backend | None = None
         self._watchman = _Watchman()
@@ -96,7 +88,7 @@ class Link:
         """When a connection was last tried for in vain, and why."""
 
     def connected(self) -> Connection:
-        """Return the connection; raise `StoreUnavailableError` if there is none to be had.
+        """Return the connection; raise `StoreAccessError` if there is none to be had.
 
         After an attempt that failed, nobody waits for another one at once.
         """
@@ -108,6 +100,19 @@ class Link:
         except psycopg.Error as error:
             self._failed = time.monotonic(), error
             raise unreachable(self.shown, error) from error
+
+    def translated(self, error: psycopg.Error) -> StoreError:
+        """Return the error of handful that stands for one of PostgreSQL."""
+        return translated(error, self.schema, self.user)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Raise errors of handful in place of those of PostgreSQL; after one, drop the link."""
+        try:
+            yield
+        except psycopg.Error as error:
+            self.drop()
+            raise self.translated(error) from error
 
     def is_broken(self, connection: Connection) -> bool:
         """Return whether a connection was given up."""
@@ -135,7 +140,8 @@ class Link:
 
     def _connected(self) -> Connection:
         made = psycopg.connect(**self._settings, autocommit=True)
-        if not self.patient and made.info.server_version >= 170_000:
+        self.user = made.info.user
+        if not self.patient and made.info.server_version >= LIMITS_TRANSACTIONS:
             limit = f"SET transaction_timeout = {1000 * TRANSACTION_SECONDS:.0f}"
             try:
                 made.execute(limit.encode())
@@ -220,27 +226,17 @@ def _looked_up(connection: Connection, backend: Backend) -> bool:
     return bool(found[0] == backend.commits)
 
 
-def _parsed(address: str) -> tuple[str, dict[str, Any]]:
-    """Return the schema and the settings of a connection."""
-    parts = urlsplit(address)
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    schema = next((value for name, value in query if name == "schema"), SCHEMA)
-    rest = [(name, value) for name, value in query if name != "schema"]
-    plain = urlunsplit(parts._replace(query=urlencode(rest)))
-    if not schema.replace("_", "a").isalnum() or not schema.isascii() or len(schema) > 63:
-        raise SettingError(f"schema={schema!r}: give up to 63 letters, digits and underscores")
-    try:
-        settings: dict[str, Any] = dict(conninfo_to_dict(plain))
-    except psycopg.Error as error:
-        shown = str(error).strip()
-        raise SettingError(f"the address of the store cannot be read: {shown}") from None
-    settings.setdefault("connect_timeout", CONNECT_SECONDS)
-    settings.setdefault("tcp_user_timeout", int(1000 * UNANSWERED_SECONDS))
-    settings.setdefault("keepalives_idle", 1)
-    settings.setdefault("keepalives_interval", 1)
-    settings.setdefault("keepalives_count", max(1, int(UNANSWERED_SECONDS)))
-    settings.setdefault("application_name", "handful")
-    return schema, settings
+def _with_limits(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a connection, with time limits where the address names none."""
+    limits = {
+        "connect_timeout": CONNECT_SECONDS,
+        "tcp_user_timeout": int(1000 * UNANSWERED_SECONDS),
+        "keepalives_idle": 1,
+        "keepalives_interval": 1,
+        "keepalives_count": max(1, int(UNANSWERED_SECONDS)),
+        "application_name": "handful",
+    }
+    return limits | settings
 
 
 def _session(schema: str, durable: bool, patient: bool) -> list[str]:
@@ -254,7 +250,7 @@ def _session(schema: str, durable: bool, patient: bool) -> list[str]:
     }
     options = {name: f"{1000 * seconds:.0f}" for name, seconds in milliseconds.items()}
     options |= {"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1"}
-    options |= {"tcp_keepalives_count": "3", "search_path": schema.lower(), "TimeZone": "UTC"}
+    options |= {"tcp_keepalives_count": "3", "search_path": schema, "TimeZone": "UTC"}
     options["synchronous_commit"] = "on" if durable else "off"
     return [f"-c {name}={value}" for name, value in options.items()]
 
@@ -296,12 +292,3 @@ class _Watchman:
                         found.shutdown(socket.SHUT_RDWR)
                     finally:
                         found.detach()
-
-
-def unreachable(shown: str, error: psycopg.Error) -> StoreUnavailableError:
-    """Return the error of a store that cannot be connected to."""
-    why = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return StoreUnavailableError(
-        f"the store {shown!r} cannot be reached: {why}. Nothing of this request was stored; it may "
-        "be sent again"
-    )

@@ -24,6 +24,8 @@ import psycopg
 from psycopg import sql
 
 from handful.errors import DamagedStoreError, NewerStoreError
+from handful.storage.postgres.refusals import forbidden
+from handful.storage.postgres.statements import unlimited
 
 VERSION = 1
 """The version of these tables. A store with an older one is migrated when it is opened."""
@@ -85,7 +87,6 @@ CREATE TABLE keys (
 CREATE TABLE numbers (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL);
 CREATE SEQUENCE drawn MINVALUE 0 START 0;
 CREATE SEQUENCE drawn_at MINVALUE 0 START 0;
-CREATE SEQUENCE key_changes MINVALUE 0 START 0;
 CREATE FUNCTION draw(rows bigint, earliest bigint, OUT seq bigint, OUT at bigint) AS $$
 BEGIN
     PERFORM pg_advisory_lock(hashtextextended(current_schema(), 1));
@@ -130,38 +131,42 @@ def prepare(connection: psycopg.Connection[Any], schema: str, create: bool) -> b
         )
     with connection.transaction():
         # None of this has a time limit: a migration may rewrite tables.
-        connection.execute("SET LOCAL lock_timeout = 0")
-        connection.execute("SET LOCAL statement_timeout = 0")
+        for statement in unlimited(connection, "lock_timeout", "statement_timeout"):
+            connection.execute(statement.encode())
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
-        if not _exists(connection, schema):
-            if not create:
-                raise DamagedStoreError(
-                    f"there is no store in the schema {schema!r} of this database: give another"
-                )
-            _make(connection, schema)
+        has_schema, has_tables = _found(connection, schema)
+        if not has_tables and not create:
+            raise DamagedStoreError(
+                f"there is no store in the schema {schema!r} of this database: give another"
+            )
+        if not has_schema:
+            name = sql.Identifier(schema)
+            connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+        if not has_tables:
+            connection.execute(TABLES.encode())
+            connection.execute("INSERT INTO meta VALUES (%s, %s)", (VERSION, os.urandom(16)))
         return _migrated(connection)
 
 
-def _exists(connection: psycopg.Connection[Any], schema: str) -> bool:
+def _found(connection: psycopg.Connection[Any], schema: str) -> tuple[bool, bool]:
+    """Return whether the schema is there, and whether it has the tables of a store."""
     found = connection.execute(
-        "SELECT count(*), count(*) FILTER (WHERE relname = 'meta') FROM pg_class "
-        "WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s)",
+        "SELECT has_schema_privilege(n.oid, 'USAGE'), count(c.oid), "
+        "count(*) FILTER (WHERE c.relname = 'meta') FROM pg_namespace n "
+        "LEFT JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = %s GROUP BY n.oid",
         (schema,),
     ).fetchone()
-    assert found is not None
-    things, meta = found
+    if found is None:
+        return False, False
+    may_use, things, meta = found
+    if not may_use:
+        raise forbidden("it cannot look into the schema", schema, connection.info.user)
     if things and not meta:
         raise DamagedStoreError(
             f"the schema {schema!r} of this database has tables, and is not a store of handful: "
             "give another, such as postgresql://HOST/DATABASE?schema=NAME"
         )
-    return bool(meta)
-
-
-def _make(connection: psycopg.Connection[Any], schema: str) -> None:
-    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
-    connection.execute(TABLES.encode())
-    connection.execute("INSERT INTO meta VALUES (%s, %s)", (VERSION, os.urandom(16)))
+    return True, bool(meta)
 
 
 def _migrated(connection: psycopg.Connection[Any]) -> bytes:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import psycopg
+
 PAGE = 1000
 """Rows that are read at once. Between two pages they are folded; PostgreSQL rolls back what takes
 too long."""
 COLUMNS = "seq, at, bandit, kind, ref, mark, value, subset, note, wide, prev, checksum"
 WITH_ANSWER = f"{', '.join(f'l.{name}' for name in COLUMNS.split(', '))}, a.seq"
 ONE_MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+LIMITS_TRANSACTIONS = 170_000
+"""The first PostgreSQL that has a time limit of transactions."""
+
+
+def unlimited(connection: psycopg.Connection[Any], *limits: str) -> list[str]:
+    """Return the statements that lift time limits from a transaction, and that of transactions."""
+    names = list(limits)
+    if connection.info.server_version >= LIMITS_TRANSACTIONS:
+        names.append("transaction_timeout")
+    return [f"SET LOCAL {name} = 0" for name in names]
+
 
 DRAW = "SELECT seq, at FROM draw(%s::bigint, %s::bigint)"
 ADVANCE = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 
 from handful.errors import StoreUnavailableError
-from handful.storage.postgres.guarded import translated
-from handful.storage.postgres.link import FORGOTTEN_AFTER, Link, unreachable
+from handful.storage.postgres.link import FORGOTTEN_AFTER, Link
+from handful.storage.postgres.refusals import unreachable
 from handful.storage.postgres.schema import prepare
 from handful.storage.postgres.transaction import PostgresTransaction
 from handful.storage.shared import SharedStorage
@@ -47,7 +47,7 @@ class PostgresStorage(SharedStorage):
                 f"DELETE FROM writers WHERE seen < now() - interval '{FORGOTTEN_AFTER}'".encode()
             )
         except psycopg.Error as error:
-            raise translated(error) from error
+            raise self._link.translated(error) from error
 
     @property
     def shown(self) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg
 
-from handful.storage.postgres.guarded import guarded
 from handful.storage.postgres.link import Connection, Link
 from handful.storage.rows import Answer, BanditRow, KeyRow, Point, Snapshot
 from handful.storage.schema import damaged
@@ -40,7 +39,7 @@ class Tables(SharedTransaction):
     @contextmanager
     def _guarded(self) -> Iterator[None]:
         """Run statements: errors are those of handful, and after one the connection is closed."""
-        with guarded(self._link.drop), self._watched():
+        with self._link.guarded(), self._watched():
             yield
 
     def _watched(self) -> AbstractContextManager[None]:
