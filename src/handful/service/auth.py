@@ -59,6 +59,7 @@ class Keys:
         self._callers = {
             row.digest: Caller(row.id, frozenset(row.scopes.split()), row.bandit) for row in rows
         }
+        self._ids = {row.id for row in rows}
 
     @property
     def is_empty(self) -> bool:
@@ -69,6 +70,10 @@ class Keys:
     def is_open(self) -> bool:
         """Whether requests need no key."""
         return not self.needed
+
+    def admits(self, caller: str) -> bool:
+        """Return whether a caller who was let in would be let in again, by his id."""
+        return caller == ANYBODY.id if self.is_open else caller in self._ids
 
     def caller(self, authorization: str | None) -> Caller:
         """Return whom a request comes from, by its `Authorization` header."""

@@ -15,7 +15,7 @@ from handful.storage.contract import Storage, Transaction
 from handful.storage.rows import ANSWERS, Kind, Row
 
 MOST_PROBLEMS = 20
-EVERY = 50_000
+REPORT_EVERY = 50_000
 """Rows between two reports of progress."""
 
 Progress = Callable[[int, int], None]
@@ -88,7 +88,7 @@ def examine(storage: Storage, progress: Progress | None = None) -> Report:
                 _check_row(tx, row, problems)
                 seen = row.seq
                 rows += row.kind != Kind.SKIPPED
-                if progress is not None and seen % EVERY == 0:
+                if progress is not None and seen % REPORT_EVERY == 0:
                     progress(seen, last)
                 if len(problems) >= MOST_PROBLEMS:
                     problems.append("there may be more; the examination was broken off")
