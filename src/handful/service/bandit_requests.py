@@ -143,7 +143,8 @@ class BanditRequests(Batch):
         """Return a bandit over time."""
         row, bandit = self.named(name)
         points = [*self.tx.points(row.id), shown.point(bandit, bandit.counted.decisions, self.now)]
-        return History([shown.past(point, bandit, self._labels_of(row.id)) for point in points])
+        label = self._labels_of(row.id)
+        return History([shown.past(point, bandit, label) for point in points])
 
     def _labels_of(self, bandit: int) -> Callable[[int], str]:
         known: dict[int, str] = {}
