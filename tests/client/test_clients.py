@@ -277,12 +277,12 @@ def test_other_calls_are_carried_out_once_too(client: Any, stub: Stub) -> None:
 
 def test_what_never_existed_is_an_error_after_a_lost_answer_too(client: Any, stub: Stub) -> None:
     """It was taken for something that the first attempt had deleted."""
-    for name, given in (
+    for name, args in (
         ("delete_bandit", ["typo"]), ("remove_arms", ["front", ["typo"]]), ("drop", ["typo"]),
     ):  # fmt: skip
         stub.faults.append(Fault.CUT_AFTER)
         with pytest.raises(NotFoundError):
-            getattr(client, name)(*given)
+            getattr(client, name)(*args)
 
 
 @pytest.mark.parametrize("fault", [*RETRIED, Fault.BROKEN_BEFORE])

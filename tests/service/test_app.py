@@ -382,6 +382,19 @@ async def test_what_cannot_be_read_or_found() -> None:
 
 
 @in_loop
+async def test_a_name_that_is_none_is_refused_in_words() -> None:
+    """The detail was a regular expression."""
+    async with served() as call:
+        refused = await call("POST", "/v1/bandits", {"name": "a b", "arms": ["a"]})
+        detail = refused.json()["detail"]
+        assert refused.status_code == 422
+        assert "from 1 to 100 letters" in detail
+        assert "$.name" in detail
+        assert "regex" not in detail
+        assert "^" not in detail
+
+
+@in_loop
 async def test_head_is_get_without_a_body() -> None:
     """It was refused with 405."""
     async with served() as call:

@@ -164,6 +164,29 @@ async def test_a_store_that_had_a_key_is_never_open_again() -> None:
 
 
 @in_loop
+async def test_the_first_key_must_be_one_that_can_make_others() -> None:
+    """Another one locked everybody out."""
+    async with served() as call:
+        body = {"name": "shop", "scopes": ["decide", "reward"]}
+        refused = await call("POST", "/v1/keys", body)
+        assert (refused.status_code, "admin" in refused.json()["detail"]) == (409, True)
+        await call.front()  # the store is open as before
+        call.key = (await call.make_key("admin"))["key"]
+        assert (await call("POST", "/v1/keys", body)).status_code == 201
+
+
+@in_loop
+async def test_a_key_for_a_bandit_that_is_not_there_is_refused() -> None:
+    async with served() as call:
+        await call.front()
+        call.key = (await call.make_key("admin"))["key"]
+        body = {"name": "shop", "scopes": ["decide"], "bandit": "frnot"}
+        refused = await call("POST", "/v1/keys", body)
+        assert (refused.status_code, "'frnot'" in refused.json()["detail"]) == (422, True)
+        assert len((await call("GET", "/v1/keys")).json()["keys"]) == 1
+
+
+@in_loop
 async def test_a_service_that_others_can_reach_needs_a_key_even_if_there_is_none() -> None:
     async with served(key_needed=True) as call:
         assert (await call("GET", "/v1/bandits")).status_code == 401

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from handful.service import desk, writer
-from handful.service.bodies import NewDecisions
+from handful.service.bodies import NewBandit, NewDecisions
 from handful.service.desk import Session
 from handful.service.problems import Problem
 from handful.storage import SQLiteStorage
 from tests.service.requests import in_loop, served
+from tests.service.world import World
 
 
 @in_loop
@@ -78,3 +79,52 @@ async def test_windows_end_while_requests_never_stop_coming(
 
         at_work.submit(decide, ask_again, False)
         assert await ended >= 500
+
+
+def test_a_window_is_dropped_with_the_last_bandit_that_has_it(tmp_path: Path) -> None:
+    """Each window that was ever used was looked at for ever, through all rows of the log."""
+    world = World(tmp_path / "store.db")
+
+    def windows() -> list[float]:
+        return sorted(world.desk.windows)
+
+    world.create("a", window=10.0)
+    world.create("b", window=10.0)
+    world.create("c", window=20.0)
+    world.change("a", window=30.0)
+    world.restart()
+    assert windows() == [10.0, 20.0, 30.0]
+    world.do(lambda session: session.delete("c"))
+    world.change("a", window=30.0)
+    assert windows() == [10.0, 30.0]
+    world.change("b", window=None)
+    world.crash()
+    assert windows() == [30.0]
+    world.create("d", window=10.0)
+    (made,) = world.decide("d")
+    assert world.refused(lambda session: session.create(NewBandit(name="d", arms=["x"]))) == 409
+    with pytest.raises(ZeroDivisionError), world.desk.batch() as session:
+        session.delete("d")
+        raise ZeroDivisionError
+    assert windows() == [10.0, 30.0]
+    world.clock.wait(11.0)
+    world.desk.sweep()
+    assert world.reward(made.id, 1.0) == "expired"
+
+
+def test_a_window_of_a_store_that_does_not_say_who_has_it_stays(tmp_path: Path) -> None:
+    world = World(tmp_path / "store.db")
+    world.create("a", window=10.0)
+    world.create("b", window=10.0)
+    world.do(lambda session: session.tx.set_number("users of window 10.0", 0))
+    world.crash()
+    world.do(lambda session: session.delete("a"))
+    world.create("c", window=10.0)
+    for name in ("c", "b"):
+        assert list(world.desk.windows) == [10.0]
+        world.decide(name)
+        world.clock.wait(11.0)
+        world.desk.sweep()
+        assert world.shown(name).expired == 1
+        with world.desk.batch() as session:
+            session.delete(name)

@@ -100,6 +100,15 @@ def note_key(tx: Transaction) -> None:
 
 def add_key(tx: Transaction, row: KeyRow) -> None:
     """Add a key to a store, which is closed to callers without one from now on."""
+    rows = (row, *tx.caller_keys())
+    if not any("admin" in each.scopes.split() for each in rows):
+        raise Problem(
+            409,
+            "the first key must have the scope admin: with this one alone, nobody could make "
+            "another, or change a bandit",
+        )
+    if row.bandit is not None and tx.bandit_named(row.bandit) is None:
+        raise Problem(422, f"there is no bandit {row.bandit!r} that a key could be for")
     tx.put_caller_key(row)
     note_key(tx)
 

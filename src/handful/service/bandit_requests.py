@@ -116,6 +116,7 @@ class BanditRequests(Batch):
         self.write(Kind.CHANGED, row.id, note=msgspec.json.encode(change))
         if change.window != config.window:
             self.watch(row.id, change.window, max(row.created, bandit.counted.closed))
+            self.leave(config.window)
         return self.describe(name)
 
     def _close_now(self, number: int, bandit: Bandit) -> None:
@@ -134,7 +135,8 @@ class BanditRequests(Batch):
 
     def delete(self, name: str) -> None:
         """Delete a bandit; its rows stay in the log."""
-        row, _ = self.named(name)
+        row, bandit = self.named(name)
+        self.leave(bandit.config.window)
         self.write(Kind.DELETED, row.id)
         self.bandits.put_row(self.tx, row._replace(deleted=True))
         self.bandits.gone(row.id)

@@ -14,13 +14,12 @@ MOST_IN_REQUEST = 10_000
 MOST_MEMORY = 100_000
 """A policy for endless arms makes room for all of them at once."""
 
-Name = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}(?!\n)$",  # Python's $ is also before a \n
-        description="From 1 to 100 letters, digits, dots, underscores, tildes or hyphens.",
-    ),
-]
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}(?!\n)$"  # Python's $ is also before a \n
+NAME_IN_WORDS = (
+    "from 1 to 100 letters (A to Z), digits, dots, underscores, tildes or hyphens, of which the "
+    "first is a letter or a digit"
+)
+Name = Annotated[str, Meta(pattern=NAME_PATTERN, description=f"A name: {NAME_IN_WORDS}.")]
 Label = Annotated[str, Meta(min_length=1, max_length=2000, description="The label of an arm.")]
 OwnKey = Annotated[
     str, Meta(min_length=1, max_length=200, description="The caller's own name of a decision.")

@@ -19,6 +19,7 @@ import msgspec
 from handful.service.about import about
 from handful.service.api import Call, Operation, encoded
 from handful.service.auth import Caller, Keys
+from handful.service.bodies import NAME_IN_WORDS, NAME_PATTERN
 from handful.service.desk import Session
 from handful.service.metrics import Metrics
 from handful.service.problems import Problem
@@ -177,7 +178,8 @@ def _decoded(decoder: Any, raw: bytes, request: Request) -> Any:
     try:
         return decoder.decode(raw or b"{}")
     except msgspec.ValidationError as error:
-        raise Problem(422, f"the JSON does not have the right form: {error}") from None
+        said = str(error).replace(f"matching regex {NAME_PATTERN!r}", f"of {NAME_IN_WORDS}")
+        raise Problem(422, f"the JSON does not have the right form: {said}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise Problem(400, f"the body is not JSON: {error}") from None
 
