@@ -85,14 +85,31 @@ def test_both_kinds_of_export_say_the_same(store: Path, tmp_path: Path) -> None:
     assert run("export", "--store", store, "--out", tmp_path / "log.txt").exit_code == 2
 
 
-def test_keys_are_made_listed_and_removed(tmp_path: Path) -> None:
-    store = tmp_path / "store.db"
+def test_keys_are_made_listed_and_removed(store: Path) -> None:
+    with SQLiteStorage(store, durable=False) as storage, storage.begin() as tx:
+        bandit = tx.bandits()[0].name
+    locked_out = run("keys", "add", "--store", store, "--name", "shop", "--scope", "decide")
+    assert locked_out.exit_code == 2
+    assert "must have the scope admin" in locked_out.stderr
     key = run("keys", "add", "--store", store, "--name", "ops", "--scope", "admin").stdout.strip()
-    run("keys", "add", "--store", store, "--name", "shop", "--scope", "decide", "--bandit", "a")
+    run("keys", "add", "--store", store, "--name", "shop", "--scope", "decide", "--bandit", bandit)
+    words = (
+        "keys",
+        "add",
+        "--store",
+        store,
+        "--name",
+        "x",
+        "--scope",
+        "decide",
+        "--bandit",
+        "none",
+    )
+    assert "there is no bandit 'none'" in run(*words).stderr
     listed = json.loads(run("keys", "list", "--store", store, "--json").stdout)
     assert [(row["name"], row["scopes"], row["bandit"]) for row in listed] == [
         ("ops", "admin", None),
-        ("shop", "decide", "a"),
+        ("shop", "decide", bandit),
     ]
     assert "shop" in run("keys", "list", "--store", store).stdout
     with SQLiteStorage(store) as storage, storage.begin() as tx:

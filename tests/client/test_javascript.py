@@ -168,6 +168,15 @@ def test_a_refusal_is_an_error_at_once(page: Page, stub: Stub) -> None:
     assert len(stub.seen) == 1
 
 
+def test_what_never_existed_is_an_error_after_a_lost_answer_too(page: Page, stub: Stub) -> None:
+    stub.faults.append(Fault.GATEWAY_AFTER)
+    error = run(page, "return client.drop('typo');")
+    assert (error["status"], len(stub.calls("DELETE"))) == (404, 2)
+    decision = run(page, "return client.decide('front');")
+    stub.faults.append(Fault.GATEWAY_AFTER)
+    assert run(page, f"return client.drop('{decision['id']}');") == "dropped"
+
+
 def test_failing_for_good_is_an_error(page: Page, stub: Stub) -> None:
     stub.faults.extend([Fault.DOWN_BEFORE] * 99)
     error = run(page, "return client.decide('front');")

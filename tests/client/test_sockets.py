@@ -79,15 +79,23 @@ def test_where_nobody_listens_the_message_says_what_to_start() -> None:
         assert client.decide("front", fallback="b").is_fallback
 
 
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 200\r\n"
+
+
+@pytest.mark.parametrize("begins", [HEAD + b"\r\n", HEAD + b"x-trickles: "], ids=["body", "head"])
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_an_answer_that_trickles_in_is_timed_out(asynchronous: bool) -> None:
+def test_an_answer_that_trickles_in_is_timed_out(asynchronous: bool, begins: bytes) -> None:
+    """A head that trickled in held the plain client for ever."""
+
     def trickle() -> None:
         connection, _ = listener.accept()
         with connection:
             connection.recv(65536)
-            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 200\r\n\r\n")
+            connection.sendall(begins)
             try:
-                while not done.wait(0.01):
+                for _ in range(1000):
+                    if done.wait(0.01):
+                        break
                     connection.sendall(b" ")
             except OSError:
                 pass

@@ -5,5 +5,8 @@ from __future__ import annotations
 import pytest
 
 pytest.register_assert_rewrite(
-    "tests.service.machine", "tests.service.wire", "tests.service.requests"
+    "tests.service.machine",
+    "tests.service.wire",
+    "tests.service.requests",
+    "tests.service.connection",
 )

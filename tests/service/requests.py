@@ -11,7 +11,8 @@ from typing import Any, ParamSpec
 
 import httpx
 
-from handful.service.app import Service, running
+from handful.service.app import Service
+from handful.service.asgi import Application, Message
 from tests.service.world import World
 
 P = ParamSpec("P")
@@ -83,6 +84,22 @@ def is_problem(answer: httpx.Response) -> None:
     assert body["request_id"] == answer.headers["x-request-id"]
     assert body["title"]
     assert body["detail"]
+
+
+@asynccontextmanager
+async def running(app: Application) -> AsyncIterator[None]:
+    """Start an application, and stop it at the end of the block, as a server does."""
+    inbox: asyncio.Queue[Message] = asyncio.Queue()
+    outbox: asyncio.Queue[Message] = asyncio.Queue()
+    task = asyncio.create_task(app({"type": "lifespan"}, inbox.get, outbox.put))
+    await inbox.put({"type": "lifespan.startup"})
+    await outbox.get()
+    try:
+        yield
+    finally:
+        await inbox.put({"type": "lifespan.shutdown"})
+        await outbox.get()
+        await task
 
 
 @asynccontextmanager

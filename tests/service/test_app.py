@@ -382,6 +382,19 @@ async def test_what_cannot_be_read_or_found() -> None:
 
 
 @in_loop
+async def test_a_name_that_is_none_is_refused_in_words() -> None:
+    """The detail was a regular expression."""
+    async with served() as call:
+        refused = await call("POST", "/v1/bandits", {"name": "a b", "arms": ["a"]})
+        detail = refused.json()["detail"]
+        assert refused.status_code == 422
+        assert "from 1 to 100 letters" in detail
+        assert "$.name" in detail
+        assert "regex" not in detail
+        assert "^" not in detail
+
+
+@in_loop
 async def test_head_is_get_without_a_body() -> None:
     """It was refused with 405."""
     async with served() as call:
@@ -422,6 +435,18 @@ async def test_a_page_elsewhere_cannot_call_a_service_without_keys() -> None:
             "GET", "/v1/bandits", host="handful.example", authorization=f"Bearer {key['key']}"
         )
         assert answer.status_code == 200
+
+
+@in_loop
+async def test_a_proxy_cannot_pass_on_requests_to_a_service_without_keys() -> None:
+    """A proxy on the same machine opened a store without keys to everybody."""
+    async with served() as call:
+        for header in ("forwarded", "via", "x_forwarded_for", "x_forwarded_proto", "x_real_ip"):
+            refused = await call("GET", "/v1/bandits", **{header: "1.1 proxy"})
+            assert refused.status_code == 403, header
+            assert "keys add" in refused.json()["detail"]
+        call.key = (await call.make_key("admin"))["key"]
+        assert (await call("GET", "/v1/bandits", via="1.1 proxy")).status_code == 200
 
 
 @in_loop
@@ -501,6 +526,25 @@ def test_every_operation_has_a_name_and_a_place() -> None:
         route = routes.find(Request(each.method, address, b"", []))
         assert route is not None
         assert (route.path, each.method in route.handlers) == (each.path, True)
+
+
+@in_loop
+async def test_the_page_and_streams_are_counted_and_take_get_alone() -> None:
+    """Other methods of /v1/events were answered by 404, and neither was in the metrics."""
+    async with served(limits=Limits(streams=0), access_log=True) as call:
+        for method, path, status, allowed in (
+            ("GET", "/v1/events", 429, None), ("HEAD", "/v1/events", 405, "GET"),
+            ("POST", "/v1/events", 405, "GET"), ("GET", "/", 200, None), ("HEAD", "/", 200, None),
+            ("GET", "/static/page.js", 200, None), ("GET", "/static/none.js", 404, None),
+            ("GET", "/static/../app.py", 404, None), ("PUT", "/", 405, "GET, HEAD"),
+        ):  # fmt: skip
+            answer = await call(method, path)
+            assert (answer.status_code, answer.headers.get("allow")) == (status, allowed), path
+            assert len(answer.headers.get_list("cache-control")) == 1
+        metrics = (await call("GET", "/metrics")).text
+        assert 'handful_requests_total{route="/v1/events",status="429"} 1.0' in metrics
+        assert 'handful_requests_total{route="/static/{file}",status="200"} 1.0' in metrics
+        assert 'handful_requests_total{route="/",status="200"} 2.0' in metrics
 
 
 @in_loop

@@ -87,7 +87,7 @@ async def test_a_key_for_one_bandit() -> None:
         listed = (await call("GET", "/v1/bandits")).json()["bandits"]
         assert [each["name"] for each in listed] == ["front"]
         for operation in OPERATIONS:
-            if operation.is_for_bandit and operation.scope != "admin":
+            if "{name}" in operation.path and operation.scope != "admin":
                 assert await _status(call, operation, "", "front") == operation.status
                 assert await _status(call, operation, "", "other") == 403
         for operation in OPERATIONS:
@@ -161,6 +161,29 @@ async def test_a_store_that_had_a_key_is_never_open_again() -> None:
     async with served(world=world) as call:
         assert (await call("GET", "/v1/bandits/front")).status_code == 401
         assert call.service.keys.is_empty
+
+
+@in_loop
+async def test_the_first_key_must_be_one_that_can_make_others() -> None:
+    """Another one locked everybody out."""
+    async with served() as call:
+        body = {"name": "shop", "scopes": ["decide", "reward"]}
+        refused = await call("POST", "/v1/keys", body)
+        assert (refused.status_code, "admin" in refused.json()["detail"]) == (409, True)
+        await call.front()  # the store is open as before
+        call.key = (await call.make_key("admin"))["key"]
+        assert (await call("POST", "/v1/keys", body)).status_code == 201
+
+
+@in_loop
+async def test_a_key_for_a_bandit_that_is_not_there_is_refused() -> None:
+    async with served() as call:
+        await call.front()
+        call.key = (await call.make_key("admin"))["key"]
+        body = {"name": "shop", "scopes": ["decide"], "bandit": "frnot"}
+        refused = await call("POST", "/v1/keys", body)
+        assert (refused.status_code, "'frnot'" in refused.json()["detail"]) == (422, True)
+        assert len((await call("GET", "/v1/keys")).json()["keys"]) == 1
 
 
 @in_loop

@@ -10,6 +10,7 @@ import pytest
 from handful.service import bandits
 from handful.service import bodies as b
 from handful.service.bodies import MOST_MEMORY
+from handful.service.desk import Session
 from tests.service.world import World
 
 
@@ -240,3 +241,36 @@ def test_many_windows_end_in_parts(world: World, monkeypatch: pytest.MonkeyPatch
     before = world.bytes()
     world.crash()
     assert world.bytes() == before
+
+
+def test_rewards_of_a_bandit_that_cannot_be_loaded_are_not_invalid() -> None:
+    """They were, and a client that was told so gave them up."""
+    world = World()
+    world.create()
+    world.create("other")
+    (lost,), (kept,) = world.decide(), world.decide("other")
+    world.desk.bandits._damaged[1] = "row 7 is damaged"
+    world.desk.bandits.discard(1)
+    given = b.Rewards([b.RewardOf(id=each.id, reward=1.0) for each in (lost, kept)])
+    outcomes = world.do(lambda session: session.rewards(given)).outcomes
+    assert [each.outcome for each in outcomes] == ["unavailable", "credited"]
+    assert "row 7 is damaged" in str(outcomes[0].detail)
+
+
+def test_a_history_asks_the_store_for_each_label_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asked for every arm in memory at every point."""
+    world = World()
+    world.create()
+    for _ in range(60):
+        world.decide()
+    asked: list[int] = []
+    label = Session.label
+
+    def counted(session: Session, bandit: int, arm: int) -> str:
+        asked.append(arm)
+        return label(session, bandit, arm)
+
+    monkeypatch.setattr(Session, "label", counted)
+    points = world.do(lambda session: session.history("front")).points
+    assert len(points) > 10
+    assert sorted(set(asked)) == sorted(asked)

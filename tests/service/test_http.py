@@ -4,124 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
-import uvicorn
-from uvicorn.server import ServerState
 
-from handful.service.app import Service, running
-from handful.service.http import PatientProtocol, Whole
-from handful.service.ids import Ids
+from handful.service.http import PatientProtocol
 from handful.service.limits import Limits
-from tests.service.requests import FRONT, in_loop
-from tests.service.world import World
+from tests.service.connection import DECIDE, connections, request
+from tests.service.requests import in_loop
 
-
-class Line(asyncio.Transport):
-    """A connection in memory: what was written to it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-        self.closed = False
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return default
-
-    def write(self, data: Any) -> None:
-        assert not self.closed
-        self.written += data
-
-    def close(self) -> None:
-        self.closed = True
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-
-class Connected:
-    """A connection to a service."""
-
-    def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
-        self.line = Line()
-        self.protocol = PatientProtocol(config, state, {})
-        self.protocol.connection_made(self.line)
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the last request took the short way."""
-        cycle: Any = self.protocol.cycle
-        return isinstance(cycle, Whole)
-
-    async def answers(self, count: int, to_head: bool = False) -> list[bytes]:
-        """Return so many answers, or fewer if the connection is closed before."""
-        for _ in range(2000):
-            found = _split(self.line.written, to_head)
-            if len(found) >= count or self.line.closed:
-                return found
-            await asyncio.sleep(0.001)
-        raise AssertionError("no answer came")
-
-
-def _split(written: bytes, to_head: bool) -> list[bytes]:
-    found = []
-    while b"\r\n\r\n" in written:
-        head, _, rest = written.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head)
-        size = int(length[1]) if length and not to_head else 0
-        if len(rest) < size:
-            break
-        found.append(head + b"\r\n\r\n" + rest[:size])
-        written = rest[size:]
-    return found
-
-
-@asynccontextmanager
-async def connections(**options: Any) -> AsyncIterator[Callable[[], Connected]]:
-    """A service with a bandit of a known seed, and a way to connect to it."""
-    world = World()
-    world.desk.ids = Ids(b"as in every test")
-    service = Service(world.desk, **options)
-    async with running(service):
-        config = uvicorn.Config(
-            service, http=PatientProtocol, ws="none", log_config=None, timeout_keep_alive=1
-        )
-        config.load()
-        state = ServerState()
-        open: list[Connected] = []
-
-        def connect() -> Connected:
-            open.append(Connected(config, state))
-            return open[-1]
-
-        first = connect()
-        first.protocol.data_received(request("POST", "/v1/bandits", FRONT))
-        await first.answers(1)
-        yield connect
-        for each in open:
-            each.protocol.connection_lost(None)
-
-
-def request(method: str, path: str, body: Any = None, *headers: str, version: str = "1.1") -> bytes:
-    """Return a request as bytes. A string is a body as it is."""
-    raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    lines = [f"{method} {path} HTTP/{version}", "Host: localhost", "X-Request-Id: known", *headers]
-    if body is not None:
-        lines += ["Content-Type: application/json", f"Content-Length: {len(raw)}"]
-    return "\r\n".join([*lines, "", ""]).encode() + raw
-
-
-DECIDE = request("POST", "/v1/bandits/front/decisions", {"n": 2})
 REQUESTS = {
     "decide": DECIDE,
     "nothing there": request("POST", "/v1/bandits/back/decisions", {}),
@@ -226,12 +116,53 @@ async def test_a_caller_who_has_gone_is_sent_nothing() -> None:
 
 
 @in_loop
-async def test_a_connection_waits_for_the_next_request_after_an_answer() -> None:
+async def test_an_answer_without_content_says_nothing_of_its_length_and_kind() -> None:
     async with connections() as connect:
         line = connect()
-        line.protocol.data_received(DECIDE)
-        line.protocol.hang_up_if_late(1e12)
-        assert not line.line.closed
-        await line.answers(1)
-        line.protocol.hang_up_if_late(1e12)
-        assert line.line.closed
+        line.protocol.data_received(REQUESTS["delete"])
+        (answer,) = await line.answers(1)
+        assert answer.startswith(b"HTTP/1.1 204 ")
+        assert b"content-" not in answer.replace(b"x-content-type-options", b"").lower()
+
+
+@in_loop
+async def test_the_body_of_a_request_that_takes_none_does_not_count() -> None:
+    """In one piece, it was a part of what an `Idempotency-Key` stands for; in pieces, not."""
+    async with connections() as connect:
+        raw = request("DELETE", "/v1/bandits/front", {"more": 1}, "Idempotency-Key: one")
+        for pieces in ([raw], [raw[:-3], raw[-3:]], [request("DELETE", "/v1/bandits/front", None,
+                       "Idempotency-Key: one")]):  # fmt: skip
+            line = connect()
+            for piece in pieces:
+                line.protocol.data_received(piece)
+            (answer,) = await line.answers(1)
+            assert answer[9:12] == b"204"
+
+
+@in_loop
+async def test_keys_that_are_removed_together_are_gone_whichever_way_they_were_removed() -> None:
+    """A list of keys that was older than the last one was taken after it: a removed key worked."""
+    async with connections() as connect:
+        line = connect()
+        service = line.protocol._service
+        made: list[dict[str, str]] = []
+        for scope in ("admin", "decide", "decide"):
+            said = f"Authorization: Bearer {made[0]['key']}" if made else "X: y"
+            body = {"name": "k", "scopes": [scope]}
+            line = connect()
+            line.protocol.data_received(request("POST", "/v1/keys", body, said))
+            (answer,) = await line.answers(1)
+            made.append(json.loads(answer.partition(b"\r\n\r\n")[2]))
+        said = f"Authorization: Bearer {made[0]['key']}"
+        ids = [each["id"] for each in made]
+        long_way, short_way = connect(), connect()
+        escaped = f"%{ord(ids[1][0]):x}{ids[1][1:]}"
+        long_way.protocol.data_received(request("DELETE", f"/v1/keys/{escaped}", None, said))
+        await asyncio.sleep(0)
+        short_way.protocol.data_received(request("DELETE", f"/v1/keys/{ids[2]}", None, said))
+        assert (short_way.is_short, long_way.is_short) == (True, False)
+        assert service.writer.waiting == 2  # they share a transaction
+        for each in (long_way, short_way):
+            (answer,) = await each.answers(1)
+            assert answer[9:12] == b"204"
+        assert [service.keys.admits(id) for id in ids] == [True, False, False]

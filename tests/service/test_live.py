@@ -16,18 +16,19 @@ from tests.service.requests import Caller, in_loop, served
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "EVERY", 0.001)
+    monkeypatch.setattr(live, "LOOK_EVERY", 0.001)
 
 
 class Stream:
     """A stream of events, as its reader sees it."""
 
-    def __init__(self, call: Caller, query: str = "") -> None:
+    def __init__(self, call: Caller, query: str = "", key: str | None = None) -> None:
         self._gone = asyncio.Event()
         self._parts: asyncio.Queue[Any] = asyncio.Queue()
+        said = [] if key is None else [(b"authorization", b"Bearer " + key.encode())]
         scope = {
             "type": "http", "method": "GET", "path": "/v1/events", "query_string": query.encode(),
-            "headers": [(b"host", b"localhost")],
+            "headers": [(b"host", b"localhost"), *said],
         }  # fmt: skip
         self.task = asyncio.create_task(call.service(scope, self._receive, self._parts.put))
 
@@ -97,7 +98,7 @@ async def test_one_bandit_alone() -> None:
 @in_loop
 async def test_more_changes_than_are_described_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those beyond the first 200 were never sent."""
-    monkeypatch.setattr(live, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(live, "MOST_DESCRIBED", 3)
     async with served() as call:
         stream = Stream(call)
         await stream.begin()
@@ -111,7 +112,7 @@ async def test_more_changes_than_are_described_at_once(monkeypatch: pytest.Monke
 
 @in_loop
 async def test_a_slow_reader_gets_the_latest() -> None:
-    events = Events(None)
+    events = Events(None, "anybody")
     for number in range(1000):
         events.put("front", b"%d" % number)
     events.put("other", b"x")
@@ -122,7 +123,7 @@ async def test_a_slow_reader_gets_the_latest() -> None:
 @in_loop
 async def test_a_quiet_stream_shows_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "STILL_HERE", 0.001)
-    assert await Events(None).take() == b": still here\n\n"
+    assert await Events(None, "anybody").take() == b": still here\n\n"
 
 
 @in_loop
@@ -152,3 +153,35 @@ async def test_too_many_streams() -> None:
         for stream in (streams[1], third):
             stream.leave()
             await stream.task
+
+
+@in_loop
+async def test_a_stream_ends_when_its_key_is_removed() -> None:
+    """It went on, for as long as its reader liked."""
+    async with served() as call:
+        before = Stream(call)  # while the store was open to everybody
+        await before.begin()
+        call.key = (await call.make_key("admin"))["key"]
+        await asyncio.wait_for(before.task, 30.0)
+        removed, kept = await call.make_key("decide"), await call.make_key("decide")
+        streams = [Stream(call, key=each["key"]) for each in (removed, kept)]
+        for stream in streams:
+            await stream.begin()
+        await call("DELETE", f"/v1/keys/{removed['id']}")
+        await asyncio.wait_for(streams[0].task, 30.0)
+        await call.front()
+        assert (await streams[1].until("front"))[0] == "bandit"
+        assert not streams[1].task.done()
+        streams[1].leave()
+        await streams[1].task
+
+
+@in_loop
+async def test_a_stream_is_counted_when_it_begins() -> None:
+    async with served() as call:
+        stream = Stream(call)
+        await stream.begin()
+        metrics = (await call("GET", "/metrics")).text
+        assert 'handful_requests_total{route="/v1/events",status="200"} 1.0' in metrics
+        stream.leave()
+        await stream.task

@@ -29,11 +29,11 @@ from schemathesis.specs.openapi.checks import (
 
 from handful.service import openapi
 from handful.service.api import OPERATIONS
-from handful.service.app import Service, running
+from handful.service.app import Service
 from handful.service.auth import new_key
 from handful.service.bodies import NewBandit, NewDecisions
 from handful.service.desk import Session
-from tests.service.requests import FRONT, in_loop, served
+from tests.service.requests import FRONT, in_loop, running, served
 from tests.service.world import World
 
 CHECKS = (

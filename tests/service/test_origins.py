@@ -8,10 +8,11 @@ import httpx
 import pytest
 
 from handful.errors import SettingError
-from handful.service.app import Service, running
+from handful.service.app import Service
 from handful.service.desk import Desk
 from handful.service.origins import Origins
 from handful.storage import MemoryStorage
+from tests.service.requests import running
 
 SHOP = "https://shop.example.org"
 
@@ -46,6 +47,11 @@ def test_an_origin_is_named_only_if_it_was_allowed(
     if method == "OPTIONS" and allowed:
         assert "Idempotency-Key" in answer.headers["access-control-allow-headers"]
         assert "PUT" in answer.headers["access-control-allow-methods"]
+
+
+def test_a_page_may_ask_for_events() -> None:
+    """A browser that asked first was answered by 404."""
+    assert asyncio.run(ask("OPTIONS", SHOP, "/v1/events")).status_code == 204
 
 
 @pytest.mark.parametrize("origin", ["*", "shop.example.org", "https://a b", "https://a/path", ""])

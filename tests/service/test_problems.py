@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from handful.service.bodies import ProblemShown
-from handful.service.openapi import ALWAYS
+from handful.service.openapi import COMMON_REFUSALS
 from handful.service.problems import TITLES, Problem
 
 
@@ -15,5 +15,5 @@ def test_a_problem_as_json() -> None:
 
 
 def test_every_status_has_a_title() -> None:
-    assert set(ALWAYS) <= set(TITLES)
+    assert set(COMMON_REFUSALS) <= set(TITLES)
     assert Problem(418, "x").title

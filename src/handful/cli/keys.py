@@ -41,10 +41,10 @@ def add(store: str | Path, name: str, scopes: tuple[str, ...], bandit: str | Non
 
     try:
         key, row = new_key(name, list(scopes), bandit, time.time_ns() // 1_000_000)
+        with open_store(store) as storage, storage.begin() as tx:
+            add_key(tx, row)
     except Problem as problem:
         raise SettingError(problem.detail) from None
-    with open_store(store) as storage, storage.begin() as tx:
-        add_key(tx, row)
     click.echo(key)
 
 

@@ -10,8 +10,8 @@ FALLBACK_ID = "fallback"
 """The id of every fallback decision. The service gives out no such id."""
 
 Outcome = Literal[
-    "credited", "forgotten", "duplicate", "expired", "conflict", "unknown", "invalid", "dropped",
-    "ignored",
+    "credited", "forgotten", "duplicate", "expired", "conflict", "unknown", "invalid",
+    "unavailable", "dropped", "ignored",
 ]  # fmt: skip
 """What became of a reward.
 
@@ -23,6 +23,8 @@ expired     its window was over, or the decision was dropped or its bandit delet
 conflict    the decision has another reward already        (in batches; otherwise an error)
 unknown     there is no such decision                      (in batches; otherwise an error)
 invalid     it is not a number in range                    (in batches; otherwise an error)
+unavailable the service cannot use the bandit at present; the reward was not taken, so give it
+            again later                                    (in batches; otherwise an error)
 dropped     no reward of the decision is waited for any more
 ignored     the decision was a fallback, of which the service knows nothing
 """

@@ -64,7 +64,7 @@ class Calls:
     def remove_arms(self, name: str, arms: Iterable[str]) -> Steps[int]:
         """Remove arms from a bandit."""
         body = {"arms": _labels("arms", arms)}
-        return self._remove(name, _delete(_path(name, "arms"), body))
+        return self._ask(_delete(_path(name, "arms"), body), lambda data: int(data["arms"]))
 
     def decide(
         self,
@@ -156,13 +156,6 @@ class Calls:
         except ClientError:
             return stand_ins
 
-    def _remove(self, name: str, request: Request) -> Steps[int]:
-        """Return how many arms are left, also if the first answer was lost."""
-        data = yield from self._ask(request, lambda data: data and int(data["arms"]))
-        if data is None:
-            return (yield from self.bandit(name)).arms
-        return int(data)
-
     def _reward(self, request: Request) -> Steps[Outcome]:
         try:
             return (yield from self._ask(request, _outcome))
@@ -189,9 +182,8 @@ def _post(path: str, body: Mapping[str, Any]) -> Request:
 
 
 def _delete(path: str, body: Mapping[str, Any] | None = None) -> Request:
-    """Return a DELETE. What is gone when it is sent again, an earlier attempt removed."""
-    content = None if body is None else _json(body)
-    return Request("DELETE", path, content, uuid4().hex, done_if_gone=True)
+    """Return a DELETE with an Idempotency-Key of its own."""
+    return Request("DELETE", path, None if body is None else _json(body), uuid4().hex)
 
 
 def _json(body: Mapping[str, Any]) -> bytes:
@@ -240,7 +232,7 @@ def _decisions(data: Any) -> list[Decision]:
 
 
 def _outcome(data: Any) -> Outcome:
-    outcome: Outcome = "dropped" if data is None else data["outcome"]
+    outcome: Outcome = data["outcome"]
     return outcome
 
 

@@ -36,16 +36,12 @@ _REFUSED = {401: AccessError, 403: AccessError, 404: NotFoundError, 409: Conflic
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent, the same at every attempt.
-
-    done_if_gone  404 means success if an earlier attempt may have been carried out: it was
-    """
+    """What is sent, the same at every attempt."""
 
     method: str
     path: str
     body: bytes | None = None
     idempotency_key: str | None = None
-    done_if_gone: bool = False
 
 
 class Send(NamedTuple):
@@ -100,7 +96,6 @@ class Exchange:
         limits, breaker, clock = self.limits, self.breaker, self.clock
         began = clock()
         deadline = began + (limits.total if total is None else total)
-        may_be_done = False
         attempt = 0
         while True:
             attempt += 1
@@ -108,13 +103,10 @@ class Exchange:
             assert got is not None
             if isinstance(got, Reply) and got.status < 500 and got.status not in RETRIED:
                 breaker.answered()
-                if got.status == 404 and request.done_if_gone and may_be_done:
-                    return None
                 return _read(request, got)
             breaker.failed(clock())
             if isinstance(got, Reply) and got.status not in RETRIED:
                 raise _unavailable(request, got, attempt, clock() - began)
-            may_be_done = may_be_done or not isinstance(got, Reply) or got.status in (502, 504)
             wait = max(self._pause(attempt), _retry_after(got) if isinstance(got, Reply) else 0.0)
             is_dead = has_fallback and breaker.is_open
             if attempt >= limits.attempts or is_dead or clock() + wait >= deadline:

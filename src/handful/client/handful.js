@@ -113,7 +113,10 @@ export class Client {
     }
   }
 
-  /** Give many rewards, [[decision or id, reward], ...]; return an outcome for each, in order. */
+  /**
+   * Give many rewards, [[decision or id, reward], ...]; return an outcome for each, in order. Those
+   * that are `unavailable` were not taken: send them again later.
+   */
   async rewards(pairs) {
     const items = pairs.map(([one, reward]) => ({ id: idOf(one), reward: finite(reward) }));
     const sent = items.filter(({ id }) => id !== FALLBACK_ID);
@@ -132,8 +135,7 @@ export class Client {
     const id = idOf(decision);
     if (id === FALLBACK_ID) return "ignored";
     const path = `/v1/decisions/${encodeURIComponent(id)}`;
-    const answer = await this.#call("DELETE", path, undefined, { goneIsDone: true });
-    return answer?.outcome ?? "dropped";
+    return (await this.#call("DELETE", path)).outcome;
   }
 
   /** Return a bandit as the service shows it: settings, counters, arms in memory. */
@@ -150,7 +152,7 @@ export class Client {
   }
 
   /** Return the parsed answer of the first attempt that gets one. */
-  async #call(method, path, body, { total, hasFallback, keepalive, goneIsDone } = {}) {
+  async #call(method, path, body, { total, hasFallback, keepalive } = {}) {
     const { timeout, attempts, firstWait, longestWait, failures, pause } = this.#limits;
     const deadline = performance.now() + (total ?? this.#limits.total);
     const headers = { Accept: "application/json" };
@@ -161,19 +163,16 @@ export class Client {
       headers["Content-Type"] = "application/json";
       request.body = JSON.stringify(body);
     }
-    let mayBeDone = false;
     for (let attempt = 1; ; attempt++) {
       const left = Math.min(timeout, deadline - performance.now());
       const got = await this.#attempt(path, request, left);
       if (got.status !== null && got.status < 500 && !RETRIED.has(got.status)) {
         this.#failuresInARow = 0;
-        if (got.status === 404 && goneIsDone && mayBeDone) return null;
         return read(method, path, got);
       }
       this.#failuresInARow += 1;
       const isOpen = this.#failuresInARow >= failures;
       if (isOpen) this.#openUntil = performance.now() + pause;
-      mayBeDone ||= got.status === null || got.status === 502 || got.status === 504;
       const longest = Math.min(longestWait, firstWait * 2 ** (attempt - 1));
       const wait = Math.max(longest * (0.5 + 0.5 * Math.random()), 1000 * got.retryAfter);
       const canPass = got.status === null || RETRIED.has(got.status);

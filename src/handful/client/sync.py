@@ -10,6 +10,7 @@ from typing import Any, Self, Unpack, overload
 import httpx
 
 from handful.client.answers import Bandit, Decision, Outcome, OwnKey, Summary
+from handful.client.deadline import Deadline, bounded_client
 from handful.client.exchange import NoReply, Reply, Send, Steps, T
 from handful.client.limits import Limits
 from handful.client.options import BanditOptions, ManyDecisions, OneDecision
@@ -23,7 +24,9 @@ class Client(Connected):
     url      where `handful serve` listens, such as "http://127.0.0.1:8000"
     key      a bearer key, if the service asks for one
     limits   time-outs, retries and the circuit breaker (`Limits`)
-    http     an `httpx.Client` of yours, for proxies or certificates; it is not closed with this one
+    http     an `httpx.Client` of yours, for proxies or certificates; it is not closed with this
+             one, and its time-outs are for each read, so that the head of an answer that trickles
+             in may take longer than `limits` say
 
     Every call is tried again where that can help, and counted once (`handful.client.exchange`).
     What the service refuses is a `RefusedError` at once; no answer is an `UnavailableError`.
@@ -38,8 +41,8 @@ class Client(Connected):
         http: httpx.Client | None = None,
     ) -> None:
         super().__init__(url, key, limits)
-        self._http = http or httpx.Client()
         self._is_ours = http is None
+        self._http, self._deadline = bounded_client() if http is None else (http, Deadline())
 
     def create_bandit(
         self, name: str, *, arms: Iterable[str], **options: Unpack[BanditOptions]
@@ -143,7 +146,7 @@ class Client(Connected):
 
     def _send(self, step: Send) -> Reply | NoReply:
         request = step.request
-        until = time.monotonic() + step.timeout
+        self._deadline.until = until = time.monotonic() + step.timeout
         try:
             with self._http.stream(
                 request.method,
@@ -153,7 +156,7 @@ class Client(Connected):
                 timeout=step.timeout,
             ) as response:
                 body = bytearray()
-                # The time-out of httpx is one for each read, not for all of them.
+                # For a client that was given, whose time-outs are for each read.
                 for chunk in response.iter_bytes():
                     body += chunk
                     if time.monotonic() > until:

@@ -1,7 +1,7 @@
 """The operations of the HTTP API: for each its path, its scope, its JSON, and what it does.
 
 The routes of the application and the OpenAPI document are both made from this list. An operation
-is a function of a `Session` and of the `Call`, and runs in the thread of the writer.
+is a function of a `Session` and of the `Call`, and is run by the writer, one after the other.
 """
 
 from __future__ import annotations
@@ -57,11 +57,6 @@ class Operation(NamedTuple):
     query: tuple[Query, ...] = ()
     gives_secret: bool = False
     """Whether the answer must not be stored."""
-
-    @property
-    def is_for_bandit(self) -> bool:
-        """Whether the path names a bandit."""
-        return "{name}" in self.path
 
 
 AFTER_NAME = Query("after", {"type": "string", "maxLength": 100}, "List bandits after this name.")

@@ -59,6 +59,7 @@ class Keys:
         self._callers = {
             row.digest: Caller(row.id, frozenset(row.scopes.split()), row.bandit) for row in rows
         }
+        self._ids = {row.id for row in rows}
 
     @property
     def is_empty(self) -> bool:
@@ -69,6 +70,10 @@ class Keys:
     def is_open(self) -> bool:
         """Whether requests need no key."""
         return not self.needed
+
+    def admits(self, caller: str) -> bool:
+        """Return whether a caller who was let in would be let in again, by his id."""
+        return caller == ANYBODY.id if self.is_open else caller in self._ids
 
     def caller(self, authorization: str | None) -> Caller:
         """Return whom a request comes from, by its `Authorization` header."""
@@ -95,6 +100,15 @@ def note_key(tx: Transaction) -> None:
 
 def add_key(tx: Transaction, row: KeyRow) -> None:
     """Add a key to a store, which is closed to callers without one from now on."""
+    rows = (row, *tx.caller_keys())
+    if not any("admin" in each.scopes.split() for each in rows):
+        raise Problem(
+            409,
+            "the first key must have the scope admin: with this one alone, nobody could make "
+            "another, or change a bandit",
+        )
+    if row.bandit is not None and tx.bandit_named(row.bandit) is None:
+        raise Problem(422, f"there is no bandit {row.bandit!r} that a key could be for")
     tx.put_caller_key(row)
     note_key(tx)
 

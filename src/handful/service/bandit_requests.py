@@ -116,6 +116,7 @@ class BanditRequests(Batch):
         self.write(Kind.CHANGED, row.id, note=msgspec.json.encode(change))
         if change.window != config.window:
             self.watch(row.id, change.window, max(row.created, bandit.counted.closed))
+            self.leave(config.window)
         return self.describe(name)
 
     def _close_now(self, number: int, bandit: Bandit) -> None:
@@ -134,7 +135,8 @@ class BanditRequests(Batch):
 
     def delete(self, name: str) -> None:
         """Delete a bandit; its rows stay in the log."""
-        row, _ = self.named(name)
+        row, bandit = self.named(name)
+        self.leave(bandit.config.window)
         self.write(Kind.DELETED, row.id)
         self.bandits.put_row(self.tx, row._replace(deleted=True))
         self.bandits.gone(row.id)
@@ -143,7 +145,8 @@ class BanditRequests(Batch):
         """Return a bandit over time."""
         row, bandit = self.named(name)
         points = [*self.tx.points(row.id), shown.point(bandit, bandit.counted.decisions, self.now)]
-        return History([shown.past(point, bandit, self._labels_of(row.id)) for point in points])
+        label = self._labels_of(row.id)
+        return History([shown.past(point, bandit, label) for point in points])
 
     def _labels_of(self, bandit: int) -> Callable[[int], str]:
         known: dict[int, str] = {}

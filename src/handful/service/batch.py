@@ -144,6 +144,11 @@ class Batch:
         if window is not None:
             self.windows.watch(self.tx, window, after)
 
+    def leave(self, window: float | None) -> None:
+        """Note that a bandit has a window no more."""
+        if window is not None:
+            self.windows.leave(self.tx, window)
+
     def label(self, bandit: int, arm: int) -> str:
         """Return the label of an arm, also of one that was removed."""
         return self.tx.labels(bandit, [arm])[arm]

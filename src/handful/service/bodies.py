@@ -10,17 +10,16 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from handful.policies import POLICIES
 
 MOST_ARMS = 1_000_000
-MOST_AT_ONCE = 10_000
+MOST_IN_REQUEST = 10_000
 MOST_MEMORY = 100_000
 """A policy for endless arms makes room for all of them at once."""
 
-Name = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}(?!\n)$",  # Python's $ is also before a \n
-        description="From 1 to 100 letters, digits, dots, underscores, tildes or hyphens.",
-    ),
-]
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~-]{0,99}(?!\n)$"  # Python's $ is also before a \n
+NAME_IN_WORDS = (
+    "from 1 to 100 letters (A to Z), digits, dots, underscores, tildes or hyphens, of which the "
+    "first is a letter or a digit"
+)
+Name = Annotated[str, Meta(pattern=NAME_PATTERN, description=f"A name: {NAME_IN_WORDS}.")]
 Label = Annotated[str, Meta(min_length=1, max_length=2000, description="The label of an arm.")]
 OwnKey = Annotated[
     str, Meta(min_length=1, max_length=200, description="The caller's own name of a decision.")
@@ -72,10 +71,10 @@ class Arms(Struct, forbid_unknown_fields=True):
 class NewDecisions(Struct, forbid_unknown_fields=True, kw_only=True):
     """A request for decisions."""
 
-    n: Annotated[int, Meta(ge=1, le=MOST_AT_ONCE)] = 1
+    n: Annotated[int, Meta(ge=1, le=MOST_IN_REQUEST)] = 1
     allowed: Labels | None = None
     key: OwnKey | None = None
-    keys: Annotated[list[OwnKey], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
+    keys: Annotated[list[OwnKey], Meta(min_length=1, max_length=MOST_IN_REQUEST)] | None = None
 
 
 class Reward(Struct, forbid_unknown_fields=True):
@@ -96,7 +95,7 @@ class RewardOf(Struct, forbid_unknown_fields=True, kw_only=True):
 class Rewards(Struct, forbid_unknown_fields=True):
     """Rewards of several decisions."""
 
-    rewards: Annotated[list[RewardOf], Meta(min_length=1, max_length=MOST_AT_ONCE)]
+    rewards: Annotated[list[RewardOf], Meta(min_length=1, max_length=MOST_IN_REQUEST)]
 
 
 class NewKey(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -27,6 +27,8 @@ from handful.storage.rows import STATUSES, BanditRow, Kind, Row
 
 MOST_POINTS = 256
 """Points of a history."""
+BECAME = {404: "unknown", 409: "conflict", 410: "expired", 503: "unavailable"}
+"""The outcomes of rewards in a batch that are refused, by their statuses."""
 LEAST_STRIDE = 4
 """Decisions between two points."""
 
@@ -212,8 +214,7 @@ class DecisionRequests(Batch):
                     raise Problem(422, "name the decision by `id`, or by `bandit` and `key`")
                 outcomes.append(self._reward(decision, each.reward, only))
             except Problem as problem:
-                became = {404: "unknown", 409: "conflict", 410: "expired"}
-                outcomes.append(Outcome(became.get(problem.status, "invalid"), problem.detail))
+                outcomes.append(Outcome(BECAME.get(problem.status, "invalid"), problem.detail))
         return Outcomes(outcomes)
 
     def drop(self, id: str, only: str | None = None) -> Outcome:

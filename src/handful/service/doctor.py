@@ -17,7 +17,7 @@ from handful.storage.rows import ANSWERS, Due, Kind, Row
 from handful.storage.shared import SharedTransaction
 
 MOST_PROBLEMS = 20
-EVERY = 50_000
+REPORT_EVERY = 50_000
 """Rows between two reports of progress."""
 BLOCK = 1000
 """Rows whose decisions are read together."""
@@ -119,7 +119,7 @@ def examine(storage: Storage, progress: Progress | None = None) -> Report:
                 _check_row(tx, row, problems)
                 seen = row.seq
                 rows += row.kind != Kind.SKIPPED
-                if progress is not None and seen % EVERY == 0:
+                if progress is not None and seen % REPORT_EVERY == 0:
                     progress(seen, last)
                 if len(problems) >= MOST_PROBLEMS:
                     problems.append("there may be more; the examination was broken off")

@@ -1,10 +1,11 @@
-"""A request for an operation of the API, in three steps.
+"""A request for an operation of the API, from its head and body to the reply.
 
     admit    who sends it, and may he?
     begin    its JSON, and what the writer is to do
     finish   what is answered, once that is on disk
 
-Between `begin` and `finish` nobody waits: the writer calls back.
+`handle` takes all three steps, and never raises. Between `begin` and `finish` nobody waits: the
+writer calls back, and it does so in the order in which requests were carried out.
 """
 
 from __future__ import annotations
@@ -17,18 +18,15 @@ import msgspec
 
 from handful.service.about import about
 from handful.service.api import Call, Operation, encoded
-from handful.service.asgi import Headers
 from handful.service.auth import Caller, Keys
+from handful.service.bodies import NAME_IN_WORDS, NAME_PATTERN
 from handful.service.desk import Session
 from handful.service.metrics import Metrics
 from handful.service.problems import Problem
+from handful.service.replies import JSON, PROBLEM, REPLAYED, Reply, SendReply, failed, refused
 from handful.service.request import Request
 from handful.service.writer import Writer
 from handful.storage.rows import KeyRow
-
-JSON = (b"content-type", b"application/json")
-PROBLEM = (b"content-type", b"application/problem+json")
-REPLAYED = (b"idempotency-replayed", b"true")
 
 
 class Answered(NamedTuple):
@@ -63,6 +61,7 @@ class Endpoint:
         self._decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
         self._reads = operation.method == "GET"
         self._changes_keys = not self._reads and operation.path.startswith("/v1/keys")
+        self._headers = () if operation.status == 204 else (JSON,)
 
     @property
     def takes_body(self) -> bool:
@@ -74,7 +73,28 @@ class Endpoint:
         caller = self._front.admit(request)
         caller.require(self.operation.scope, request.path.get("name"))
 
-    def begin(
+    def handle(self, request: Request, raw: bytes, reply: SendReply) -> None:
+        """Do what was asked, and call `reply` when that is on disk, or with a refusal.
+
+        A request that was not admitted before is admitted now.
+        """
+
+        def finish(result: Answered | Problem) -> None:
+            if isinstance(result, Problem):
+                reply(*refused(result, request))
+            else:
+                reply(*self._finished(result))
+
+        try:
+            if request.caller is None:
+                self.admit(request)
+            self._begin(request, raw if self.takes_body else b"", finish)
+        except Problem as problem:
+            finish(problem)
+        except Exception:
+            reply(*failed(request, self.operation.path))
+
+    def _begin(
         self, request: Request, raw: bytes, done: Callable[[Answered | Problem], None]
     ) -> None:
         """Hand a request to the writer, which calls `done` when it is on disk."""
@@ -124,15 +144,17 @@ class Endpoint:
         keys = session.tx.caller_keys() if self._changes_keys else None
         return found[0]._replace(keys=keys)
 
-    def finish(self, answered: Answered) -> tuple[int, bytes, Headers]:
-        """Return what is answered: the status, the body and headers."""
+    def _finished(self, answered: Answered) -> Reply:
+        """Return what is answered."""
         status, body, result, again, keys = answered
         if keys is not None:
+            # Here, where the writer calls back: lists of keys are taken in the order of changes.
             self._front.keys.load(keys)
+        headers = self._headers if status < 400 else (PROBLEM,)
         if again:
-            return status, body, (JSON if status < 400 else PROBLEM, REPLAYED)
+            return status, body, (*headers, REPLAYED)
         _count(self._front.metrics, self.operation.name, result)
-        return status, body, (JSON if status < 400 else PROBLEM,)
+        return status, body, headers
 
 
 def _run(operation: Operation, session: Session, call: Call, request_id: str) -> Answered:
@@ -156,7 +178,8 @@ def _decoded(decoder: Any, raw: bytes, request: Request) -> Any:
     try:
         return decoder.decode(raw or b"{}")
     except msgspec.ValidationError as error:
-        raise Problem(422, f"the JSON does not have the right form: {error}") from None
+        said = str(error).replace(f"matching regex {NAME_PATTERN!r}", f"of {NAME_IN_WORDS}")
+        raise Problem(422, f"the JSON does not have the right form: {said}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise Problem(400, f"the body is not JSON: {error}") from None
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -50,15 +51,42 @@ class Logged(NamedTuple):
     status: str
     """open, rewarded, dropped or expired."""
     default: float | None
-    """What stands in for the reward of a decision that expired."""
+    """What stands in for the reward of a decision that expired or was dropped: the default at the
+    end of its window."""
 
 
-class _Settings(msgspec.Struct):
-    """What the export knows of a bandit while it reads the log."""
+class _Bandit:
+    """What the export knows of a bandit: its name, and which default its windows ended with."""
 
-    name: str
-    default: float | None
-    closed: int = 0
+    def __init__(self, config: Config) -> None:
+        self.name = config.name
+        self._default = config.default
+        """That of the last row that was read."""
+        self._upto: list[int] = []
+        self._defaults: list[float | None] = []
+        """The default that was in force when the windows of decisions up to a row were ended."""
+
+    def change(self, change: Change) -> None:
+        self._default = change.default
+
+    def close(self, after: int, upto: int) -> None:
+        """Note that the windows of decisions with `after` < number <= `upto` have ended."""
+        # None are settled where the default was just set: they counted without one.
+        default = self._default if after < upto else None
+        if self._defaults and self._defaults[-1] == default:
+            self._upto[-1] = upto
+        else:
+            self._upto.append(upto)
+            self._defaults.append(default)
+
+    def is_closed(self, decision: int) -> bool:
+        """Return whether the window of a decision has ended."""
+        return bool(self._upto) and decision <= self._upto[-1]
+
+    def default(self, decision: int) -> float | None:
+        """Return what stood in for the reward of a decision, or will as things are."""
+        place = bisect_left(self._upto, decision)
+        return self._default if place == len(self._upto) else self._defaults[place]
 
 
 def decisions(storage: Storage, bandit: str | None = None) -> Iterator[Logged]:
@@ -66,8 +94,7 @@ def decisions(storage: Storage, bandit: str | None = None) -> Iterator[Logged]:
     ids = Ids(storage.identity())
     tx = storage.moment()
     try:
-        closed = _closed(tx)
-        settings: dict[int, _Settings] = {}
+        bandits = _bandits(tx)
         labels: dict[int, dict[int, str]] = {}
         look_up = StoreLookUp(tx)
         last = tx.last()[0]
@@ -75,58 +102,48 @@ def decisions(storage: Storage, bandit: str | None = None) -> Iterator[Logged]:
             upto = min(first + PART, last)
             keys = tx.keys_of((first + 1, upto))
             for row in tx.rows(first, upto):
-                if row.kind == Kind.SKIPPED:
-                    continue
-                _note(settings, row)
-                known = settings[row.bandit]
                 if row.kind == Kind.ADDED:
                     labels.pop(row.bandit, None)
-                if row.kind != Kind.DECIDED or (bandit is not None and known.name != bandit):
+                if row.kind != Kind.DECIDED:
+                    continue
+                known = bandits[row.bandit]
+                if bandit is not None and known.name != bandit:
                     continue
                 if row.bandit not in labels:
                     labels[row.bandit] = tx.labels(row.bandit)
-                is_closed = row.seq <= closed.get(row.bandit, 0)
                 allowed = None if row.subset is None else sorted(look_up.subset(row.subset))
-                yield _logged(
-                    tx, row, ids, known, labels[row.bandit], keys.get(row.seq), allowed, is_closed
-                )
+                yield _logged(tx, row, ids, known, labels[row.bandit], keys.get(row.seq), allowed)
     finally:
         tx.rollback()
 
 
-def _closed(tx: Transaction) -> dict[int, int]:
-    """Return up to which decision the windows of each bandit have ended."""
-    closed: dict[int, int] = {}
+def _bandits(tx: Transaction) -> dict[int, _Bandit]:
+    """Return all bandits as the whole log tells of them: windows end after their decisions."""
+    found: dict[int, _Bandit] = {}
     for row in tx.rows():
-        if row.kind == Kind.CLOSED and row.ref is not None:
-            closed[row.bandit] = row.ref
-    return closed
-
-
-def _note(settings: dict[int, _Settings], row: Row) -> None:
-    """Remember the settings of bandits as they were created and changed."""
-    if row.kind == Kind.CREATED:
-        config, _ = msgspec.json.decode(row.note or b"", type=tuple[Config, list[str]])
-        settings[row.bandit] = _Settings(config.name, config.default)
-    elif row.kind == Kind.CHANGED:
-        change = msgspec.json.decode(row.note or b"", type=Change)
-        settings[row.bandit].default = change.default
+        if row.kind == Kind.CREATED:
+            config, _ = msgspec.json.decode(row.note or b"", type=tuple[Config, msgspec.Raw])
+            found[row.bandit] = _Bandit(config)
+        elif row.kind == Kind.CHANGED:
+            found[row.bandit].change(msgspec.json.decode(row.note or b"", type=Change))
+        elif row.kind == Kind.CLOSED and row.ref is not None and row.mark is not None:
+            found[row.bandit].close(row.mark, row.ref)
+    return found
 
 
 def _logged(
     tx: Transaction,
     row: Row,
     ids: Ids,
-    known: _Settings,
+    known: _Bandit,
     labels: dict[int, str],
     key: str | None,
     allowed: list[str] | None,
-    is_closed: bool,
 ) -> Logged:
     seq = tx.answer_to(row.seq)
     answer = None if seq is None else tx.row(seq)
     assert row.ref is not None
-    status = "expired" if is_closed else "open"
+    status = "expired" if known.is_closed(row.seq) else "open"
     if answer is not None:
         status = STATUSES[answer.kind]
     came = answer is not None and answer.kind == Kind.REWARDED
@@ -141,7 +158,7 @@ def _logged(
         answer.value if answer is not None and came else None,
         _time(answer.at) if answer is not None and came else None,
         status,
-        known.default if status in ("expired", "dropped") else None,
+        known.default(row.seq) if status in ("expired", "dropped") else None,
     )
 
 

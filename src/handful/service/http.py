@@ -2,8 +2,11 @@
 
 A request for an operation whose head and body have come together, in one piece, goes to
 `Service.answer`, without the task, the event and the messages that ASGI needs. Any other request
-(in pieces, large, behind another one, for the page, a stream) takes uvicorn's way. Callers cannot
-tell the two apart.
+(in pieces, large, behind another one, for the page, a stream, of a caller who does not read) takes
+uvicorn's way. The answers of both ways are the same.
+
+What a caller may hold up is bounded: the time and the size of heads and trailers, the time for
+which a connection is idle or takes nothing of an answer, and the requests that wait on it.
 """
 
 from __future__ import annotations
@@ -19,49 +22,18 @@ from handful.service.app import Service
 from handful.service.asgi import Headers
 from handful.service.problems import Problem
 from handful.service.request import Request
+from handful.service.transport import Corked, Flow
 
 HEADER_SECONDS = 30.0
-"""The head of a request must have come by then."""
+"""The head of a request must have come so long after its first byte; the first after connecting."""
+IDLE_SECONDS = 75.0
+"""A connection on which no request comes is closed then. Proxies keep theirs for 60 s and less."""
+UNREAD_SECONDS = 30.0
+"""A caller must take something of an answer that waits to be sent by then."""
 MOST_HEAD = 2**16
-"""Bytes of the head of a request that may come without its end."""
-
-
-class Corked:
-    """A connection that sends the head and the body of an answer in one packet.
-
-    The server writes them one after the other, and each write would be a call of the system. What
-    is written is held until the event loop has nothing else to do in this turn.
-    """
-
-    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._held: list[bytes] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        """Send data soon."""
-        if not self._held:
-            self._loop.call_soon(self.flush)
-        self._held.append(data)
-
-    def flush(self) -> None:
-        """Send what is held."""
-        if self._held:
-            held, self._held = self._held, []
-            self._transport.write(held[0] if len(held) == 1 else b"".join(held))
-
-    def write_now(self, data: bytes) -> None:
-        """Send what is held, and data."""
-        self.flush()
-        self._transport.write(data)
-
-    def close(self) -> None:
-        """Send what is held, and close the connection."""
-        self.flush()
-        self._transport.close()
+"""Bytes of the head or the trailers of a request that may come without their end."""
+MOST_PIPELINED = 100
+"""Requests on one connection that may wait for the answers to those before them."""
 
 
 class Whole:
@@ -84,60 +56,119 @@ class Whole:
         self._protocol.send_answer(self, status, body, headers)
 
 
-class PatientProtocol(HttpToolsProtocol):
-    """HTTP/1.1 that hangs up on callers who never finish the head of a request."""
+class PipelineError(Exception):
+    """More requests wait on a connection than may."""
 
+
+class PatientProtocol(HttpToolsProtocol):
+    """HTTP/1.1 on one connection, whose caller may be slow, or may want to do harm."""
+
+    flow: Flow
     waiting_since: float | None = None
     """Since when a request is waited for; None while one is being handled."""
+    _head_since: float | None = None
+    """Since when the rest of a head is waited for; None: nothing of it has come."""
+    _head_bytes = 0
+    _in_head = True
+    """Whether what comes next is the head of a request, or belongs to it."""
+    _moved = False
+    """Whether the parser has found a whole head, a part of a body or the end of a request."""
     _postponed: list[bytes] | None = None
     """The parts of the body of a request that may come in one piece; None: there is none."""
+    _handed_over = False
+    """Whether uvicorn has the head of a request whose end has not come."""
+    _refusal: bytes | None = None
+    """What is sent after the last answer: what came after its request could not be read."""
+    _unsent = 0
+    _unsent_since = 0.0
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         self._corked = corked = Corked(transport, self.loop)
         as_transport: Any = corked
         super().connection_made(as_transport)
+        self.flow = Flow(corked, self.pipeline)
         service = self.config.app
         assert isinstance(service, Service)
         self._service = service
-        self._in_head = True
-        self._heads = self._head_bytes = 0
-        self.waiting_since = self.loop.time()
+        self._head_since = self.loop.time()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the head of a request is too large."""
-        was_in_head, heads = self._in_head, self._heads
+        """Read on, unless the head or the trailers of a request are too large."""
+        self._moved = False
         super().data_received(data)
         if self._postponed is not None:
             self._take_uvicorns_way()
-        if was_in_head and heads == self._heads:
-            self._head_bytes += len(data)
-            if self._head_bytes > MOST_HEAD and not self.transport.is_closing():
-                self._refuse(431, f"the head of a request may have {MOST_HEAD} bytes: send less")
+        if self._moved:
+            self._head_since = None
+            self._head_bytes = 0
+        else:
+            self._wait_on(len(data))
+
+    def _wait_on(self, size: int) -> None:
+        """Note that bytes came which do not yet make a head, or the end of trailers."""
+        if self._refusal is not None:
+            return
+        if self._in_head and self._head_since is None:
+            self._head_since = self.loop.time()
+        self._head_bytes += size
+        if self._head_bytes > MOST_HEAD:
+            self._refuse(431, f"the head of a request may have {MOST_HEAD} bytes: send less")
+
+    def hang_up_if_late(self, now: float) -> None:
+        """Close the connection if a request, or a caller who reads, was waited for too long."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent == 0 or unsent != self._unsent:
+            self._unsent, self._unsent_since = unsent, now
+        elif now - self._unsent_since > UNREAD_SECONDS:
+            self.transport.abort()
+            return
+        if self.cycle is None or self.cycle.response_complete:
+            if _is_late(self._head_since, HEADER_SECONDS, now) or _is_late(
+                self.waiting_since, IDLE_SECONDS, now
+            ):
+                self.transport.close()
+
+    # Refusals of what is not a request.
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP."""
-        self._refuse(400, "this is not a request of HTTP/1.1")
+        if len(self.pipeline) > MOST_PIPELINED:
+            self._refuse(429, f"{MOST_PIPELINED} requests wait on this connection: read answers")
+        else:
+            self._refuse(400, "this is not a request of HTTP/1.1")
 
     def _unsupported_upgrade_warning(self) -> None:
         """Log nothing: who asks for another protocol is answered in this one."""
 
     def _refuse(self, status: int, detail: str) -> None:
-        self._postponed = None
+        """Refuse what is being received, after the answers to what has come before it."""
         body = Problem(status, detail).body(secrets.token_hex(8))
         head = (
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
             "content-type: application/problem+json\r\n"
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
+        self._refusal = head.encode() + body
+        cycle = self.cycle
+        waits = cycle is not None and not cycle.response_complete
+        if self._handed_over:
+            # What cannot be read is the rest of the last request.
+            if waits and cycle.response_started:
+                self._refusal = b""
+            waits = bool(self.pipeline)
+            if waits:
+                self.pipeline.popleft()
+        self._postponed = None
+        self.flow.is_stopped = True
+        self.flow.pause_reading()
+        if not waits:
+            self._send_refusal()
 
-    def hang_up_if_late(self, now: float) -> None:
-        """Close the connection if a request has been waited for too long."""
-        if self.waiting_since is not None and now - self.waiting_since > HEADER_SECONDS:
-            if self.cycle is None or self.cycle.response_complete:
-                self.transport.close()
+    def _send_refusal(self) -> None:
+        if self._refusal and not self.transport.is_closing():
+            self.transport.write(self._refusal)
+        self.transport.close()
 
     # The parts of a request, as the parser finds them.
 
@@ -147,15 +178,24 @@ class PatientProtocol(HttpToolsProtocol):
         self.expect_100_continue = False
         self.headers = []
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take in a header. Trailers are dropped: a proxy may not have looked at them."""
+        if self._in_head:
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            self.headers.append((name, value))
+
     def on_headers_complete(self) -> None:
         """Wait no longer: the head is there."""
         self.waiting_since = None
         self._in_head = False
-        self._heads += 1
-        self._head_bytes = 0
+        self._moved = True
         self._postponed = []
         if not self._may_be_short():
             self._take_uvicorns_way()
+            if len(self.pipeline) > MOST_PIPELINED:
+                raise PipelineError
 
     def _may_be_short(self) -> bool:
         """Return whether a request may take the short way, if its body comes at once."""
@@ -163,6 +203,7 @@ class PatientProtocol(HttpToolsProtocol):
         return (
             (self.cycle is None or self.cycle.response_complete)
             and not self.expect_100_continue
+            and not self.flow.write_paused
             and url.startswith(b"/v1/")
             and b"%" not in url
             and b"#" not in url
@@ -180,11 +221,13 @@ class PatientProtocol(HttpToolsProtocol):
         self.url, self.expect_100_continue = url, expects
         self.headers.extend(headers)
         super().on_headers_complete()
+        self._handed_over = True
         for part in parts or ():
             super().on_body(part)
 
     def on_body(self, body: bytes) -> None:
         """Take in a part of the body."""
+        self._moved = True
         if self._postponed is None:
             super().on_body(body)
         else:
@@ -193,11 +236,13 @@ class PatientProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Take what comes next for the head of another request."""
         self._in_head = True
+        self._moved = True
         if self._postponed is not None:
             if self._answered(b"".join(self._postponed)):
                 self._postponed = None
                 return
             self._take_uvicorns_way()
+        self._handed_over = False
         super().on_message_complete()
 
     # Answers.
@@ -227,17 +272,25 @@ class PatientProtocol(HttpToolsProtocol):
             lines.append(b"%b: %b\r\n" % (name, value))
         if not whole.keep_alive:
             lines.append(b"connection: close\r\n")
-        lines.append(b"content-length: %d\r\n\r\n" % len(body))
+        # An answer without content has no length either.
+        lines.append(b"\r\n" if status == 204 else b"content-length: %d\r\n\r\n" % len(body))
         lines.append(body)
         self._corked.write_now(b"".join(lines))
         if not whole.keep_alive:
             self.transport.close()
-        self.server_state.total_requests += 1
-        self.waiting_since = self.loop.time()
-        if self.pipeline:
-            super().on_response_complete()
+        if self.pipeline or self._refusal is not None:
+            self.on_response_complete()
+        else:
+            self.server_state.total_requests += 1
+            self.waiting_since = self.loop.time()
 
     def on_response_complete(self) -> None:
         """Wait for the next request on this connection."""
         self.waiting_since = self.loop.time()
+        if self._refusal is not None and not self.pipeline:
+            self._send_refusal()
         super().on_response_complete()
+
+
+def _is_late(since: float | None, seconds: float, now: float) -> bool:
+    return since is not None and now - since > seconds

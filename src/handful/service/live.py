@@ -1,7 +1,8 @@
 """Bandits as they change, for the page: server-sent events.
 
 Twice a second, the bandits that have changed are described once, however many pages are open, and
-sent to those that want them. A page that reads slowly misses descriptions, not the latest one.
+sent to those that want them. A page that reads slowly misses descriptions, not the latest one. A
+stream ends when the key that it was opened with is removed.
 """
 
 from __future__ import annotations
@@ -13,23 +14,26 @@ from contextlib import suppress
 import msgspec
 
 from handful.service.asgi import Receive, Send
+from handful.service.auth import Keys
 from handful.service.desk import Desk, Session
 from handful.service.problems import Problem
 from handful.service.writer import Writer
 
-EVERY = 0.5
+LOOK_EVERY = 0.5
 """Seconds between two looks."""
 STILL_HERE = 15.0
 """Seconds after which a comment shows that the stream is alive."""
-MOST_AT_ONCE = 200
+MOST_DESCRIBED = 200
 """Bandits that are described at one look."""
 
 
 class Events:
     """What one page has still to be sent: the latest of each bandit."""
 
-    def __init__(self, only: str | None) -> None:
+    def __init__(self, only: str | None, caller: str) -> None:
         self.only = only
+        self.caller = caller
+        """The id of whom it is sent to."""
         self._latest: dict[str, bytes] = {}
         self._there = asyncio.Event()
         self.closed = False
@@ -57,9 +61,10 @@ class Events:
 class Live:
     """The open streams."""
 
-    def __init__(self, writer: Writer, desk: Desk, most: int) -> None:
+    def __init__(self, writer: Writer, desk: Desk, keys: Keys, most: int) -> None:
         self._writer = writer
         self._desk = desk
+        self._keys = keys
         self._most = most
         self._open: set[Events] = set()
         self._task: asyncio.Task[None] | None = None
@@ -83,13 +88,13 @@ class Live:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    def events(self, only: str | None) -> Events:
+    def events(self, only: str | None, caller: str) -> Events:
         """Return a new stream, if there are not too many."""
         if self._stopping:
             raise Problem(503, "the service is stopping", retry_after=1)
         if len(self._open) >= self._most:
             raise Problem(429, f"{self._most} event streams are open already", retry_after=15)
-        events = Events(only)
+        events = Events(only, caller)
         self._open.add(events)
         return events
 
@@ -121,11 +126,14 @@ class Live:
 
     async def _look(self) -> None:
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(LOOK_EVERY)
             self._desk.watches = bool(self._open)
             if not self._open:
                 self._desk.changed.clear()
                 continue
+            for events in self._open:
+                if not self._keys.admits(events.caller):
+                    events.close()
             if not self._desk.changed:
                 continue
             with suppress(Problem):
@@ -138,7 +146,7 @@ def _described(session: Session) -> list[tuple[str, bytes]]:
     """Return the events of some bandits that have changed; the others stay for the next look."""
     changed = session.desk.changed
     found = []
-    for number in sorted(changed)[:MOST_AT_ONCE]:
+    for number in sorted(changed)[:MOST_DESCRIBED]:
         changed.discard(number)
         row = session.tx.bandit(number)
         if row is None:

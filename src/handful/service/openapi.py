@@ -13,7 +13,7 @@ from handful import __version__
 from handful.service.api import OPERATIONS, Operation
 from handful.service.bodies import Health, ProblemShown
 
-ALWAYS = (400, 401, 403, 408, 413, 415, 422, 429, 503)
+COMMON_REFUSALS = (400, 401, 403, 408, 413, 415, 422, 429, 503)
 """Refusals that any operation may answer with."""
 PARAMETERS: dict[str, dict[str, object]] = {
     "name": {"type": "string", "minLength": 1, "description": "The name of a bandit."},
@@ -95,7 +95,7 @@ def _responses(operation: Operation) -> dict[str, object]:
     if operation.gives is not None:
         answer["content"] = _json(operation.gives)
     responses: dict[str, object] = {str(operation.status): answer}
-    for status in sorted({*ALWAYS, *operation.refuses}):
+    for status in sorted({*COMMON_REFUSALS, *operation.refuses}):
         responses[str(status)] = _problem(status)
     return responses
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from handful.service.asgi import Headers
 from handful.service.endpoint import Endpoint
+from handful.service.live import Live
+from handful.service.replies import Reply
 from handful.service.request import Request
 
-Answer: TypeAlias = tuple[int, bytes, Headers]
-"""The status, the body and headers."""
-Handler: TypeAlias = Endpoint | Callable[[Request], Awaitable[Answer]]
+Plain: TypeAlias = Callable[[Request], Awaitable[Reply]]
+Handler: TypeAlias = Endpoint | Live | Plain
 
 
 class Route:
@@ -33,7 +33,14 @@ class Route:
     @property
     def allowed(self) -> str:
         """The methods that this address takes, as the header `Allow` lists them."""
-        return ", ".join([*self.handlers, *(["HEAD"] if "GET" in self.handlers else [])])
+        return ", ".join([*self.handlers, *(["HEAD"] if self.handler("HEAD") else [])])
+
+    def handler(self, method: str) -> Handler | None:
+        """Return what handles a method. HEAD is GET without a body, but for a stream."""
+        if method != "HEAD":
+            return self.handlers.get(method)
+        found = self.handlers.get("GET")
+        return None if isinstance(found, Live) else found
 
 
 class Routes:

@@ -127,7 +127,7 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=75,
+        timeout_keep_alive=int(http.IDLE_SECONDS),
         timeout_graceful_shutdown=10,
         limit_concurrency=MOST_CONNECTIONS,
         loop="auto",

@@ -30,7 +30,7 @@ from handful.service.desk import Desk, Session
 from handful.service.problems import Problem
 from handful.storage.shared import BusyError
 
-MOST_AT_ONCE = 256
+MOST_IN_BATCH = 256
 """Requests in one transaction."""
 SWEEP_EVERY = 0.5
 """Seconds between two looks at the windows of decisions."""
@@ -134,15 +134,19 @@ class Writer:
         loop = asyncio.get_running_loop()
         next_sweep = loop.time() + SWEEP_EVERY
         while not (self._stopping and not self._queue):
-            timer = loop.call_at(next_sweep, self._wake.set)
-            await self._wake.wait()
-            timer.cancel()
+            if not self._queue:
+                timer = loop.call_at(next_sweep, self._wake.set)
+                await self._wake.wait()
+                timer.cancel()
             self._wake.clear()
-            while self._queue:
-                taken = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_AT_ONCE))]
+            began = loop.time()
+            if self._queue:
+                taken = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_IN_BATCH))]
                 await self._run_batch(taken)
-            if loop.time() >= next_sweep:
-                more = await self._sweep()
+            now = loop.time()
+            if now >= next_sweep:
+                # Windows that are behind get as much time as requests: so neither waits for ever.
+                more = await self._sweep(now + (now - began))
                 next_sweep = loop.time() + (0.0 if more else SWEEP_EVERY)
         try:
             self._desk.close()
@@ -253,13 +257,21 @@ class Writer:
         with self._desk.batch() as session:
             handle(session)
 
-    async def _sweep(self) -> bool:
-        """End the windows that have passed; return whether there may be more to do at once."""
-        now = asyncio.get_running_loop().time()
+    async def _sweep(self, until: float = 0.0) -> bool:
+        """End windows that have passed; return whether there may be more to do at once.
+
+        One transaction ends some of them. Others follow it up to the given time of the event loop.
+        """
+        loop = asyncio.get_running_loop()
         try:
-            works = self.failing is None or await self._probe() is None
-            windows = [each for each in self._desk.windows if self._stuck.get(each, now) <= now]
-            return works and bool(windows) and await self._sweep_windows(windows, now)
+            if self.failing is not None and await self._probe() is not None:
+                return False
+            while True:
+                now = loop.time()
+                windows = [each for each in self._desk.windows if self._stuck.get(each, now) <= now]
+                more = bool(windows) and await self._sweep_windows(windows, now)
+                if not more or loop.time() >= until:
+                    return more
         except StoreError as error:
             self._refusal(error)
         except Exception:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from handful.service.asgi import Receive, Scope, Send
+from handful.service.problems import Problem
+from handful.service.replies import Reply
+from handful.service.request import Request
 
 KINDS = {
     ".html": b"text/html; charset=utf-8",
@@ -15,6 +17,11 @@ KINDS = {
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     b"img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-cache"),
 )
 
 
@@ -30,22 +37,10 @@ class Page:
         if "/static/index.html" in self._files:
             self._files["/"] = self._files.pop("/static/index.html")
 
-    def serves(self, scope: Scope) -> bool:
-        """Return whether a request is for a file of the page."""
-        return scope["path"] in self._files and scope["method"] in ("GET", "HEAD")
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send a file."""
-        kind, body = self._files[scope["path"]]
-        headers = [
-            (b"content-type", kind),
-            (b"content-length", b"%d" % len(body)),
-            (b"content-security-policy", POLICY),
-            (b"x-content-type-options", b"nosniff"),
-            (b"referrer-policy", b"no-referrer"),
-            (b"cache-control", b"no-cache"),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send(
-            {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body}
-        )
+    async def __call__(self, request: Request) -> Reply:
+        """Return a file."""
+        found = self._files.get(request.address)
+        if found is None:
+            raise Problem(404, "there is no such file of the page: see /")
+        kind, body = found
+        return 200, body, ((b"content-type", kind), *HEADERS)
