@@ -13,29 +13,22 @@ else the machine does.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.load import Load, create_bandits
+from benchmarks.servers import in_turns, loaded, options, processor_seconds, running, serve
 
-ROOT = Path(__file__).parents[1]
 BARE, DURABLE, NO_FSYNC = "bare starlette app", "handful serve", "handful serve, no fsync"
 CONTESTANTS = (BARE, DURABLE, NO_FSYNC)
-READY_WITHIN = 30.0
 LEGEND = """generator: the share of a core that the load generator took
 server us: processor time of the server for a request
 bytes: by which the store grows for a decision and its reward"""
@@ -65,62 +58,15 @@ def command(contestant: str, port: int, folder: Path) -> list[str]:
     """Return the command that starts a contestant."""
     if contestant == BARE:
         return [sys.executable, "-m", "benchmarks.bare", "--port", str(port)]
-    program = [sys.executable, "-c", "from handful.cli import main; main()", "serve"]
-    program += ["--store", str(folder / "store.db"), "--host", "127.0.0.1", "--port", str(port)]
+    program = serve(str(folder / "store.db"), port)
     return program + (["--no-fsync"] if contestant == NO_FSYNC else [])
-
-
-def environment() -> dict[str, str]:
-    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    return {**os.environ, "PYTHONPATH": paths}
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @contextmanager
 def served(contestant: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """Start a contestant, wait until it is ready, and stop it in the end: its address and pid."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            command(contestant, port, folder), env=environment(), stdout=log, stderr=log
-        )
-        try:
-            _wait_for(url, process, folder / "log")
-            yield url, process.pid
-        finally:
-            process.terminate()
-            try:
-                process.wait(READY_WITHIN)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + READY_WITHIN
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{url}/readyz", timeout=1.0):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.05)
-    raise SystemExit(f"the server did not get ready: {log.read_text()[-2000:]}")
-
-
-def processor_seconds(pid: int) -> float | None:
-    """Return the processor time that a process has taken so far; None where there is no /proc."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Start a contestant, and stop it in the end: its address and pid."""
+    with running(lambda port: command(contestant, port, folder), folder) as started:
+        yield started
 
 
 def store_size(folder: Path) -> int:
@@ -138,20 +84,8 @@ def turn(
         size = store_size(folder)  # of a store that is closed, without a write-ahead log
         with served(contestant, folder) as (url, pid):
             before = processor_seconds(pid)
-            words = ["--url", url, "--bandits", str(bandits), "--clients", str(clients)]
-            words += ["--seconds", str(seconds), "--warm-up", str(warm_up)]
-            words += ["--existing", "--json"]
-            ran = subprocess.run(
-                [sys.executable, "-m", "benchmarks.load", *words],
-                env=environment(),
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            (found,) = loaded([url], bandits, clients, seconds, warm_up)
             after = processor_seconds(pid)
-        if not ran.stdout:
-            raise SystemExit(f"the load generator failed: {ran.stderr[-2000:]}")
-        found: dict[str, Any] = json.loads(ran.stdout)
         found["server_us"] = found["store_bytes"] = None
         if before is not None and after is not None:
             found["server_us"] = 1e6 * (after - before) / found["sent"]
@@ -200,22 +134,13 @@ def table(rows: list[Row]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each turn (10)")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each (3)")
-    parser.add_argument("--clients", type=int, default=32, help="connections (32)")
-    parser.add_argument("--bandits", type=int, nargs="+", default=[1, 1000])
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args()
+    given = options(__doc__)
     rows = []
-    for bandits in options.bandits:
-        turns: dict[str, list[dict[str, Any]]] = {name: [] for name in CONTESTANTS}
-        for _ in range(options.rounds):
-            for name in CONTESTANTS:
-                turns[name].append(turn(name, bandits, options.clients, options.seconds))
-        bare = statistics.median(each["rate"] for each in turns[BARE])
+    for bandits in given.bandits:
+        take = partial(turn, bandits=bandits, clients=given.clients, seconds=given.seconds)
+        turns, bare = in_turns(CONTESTANTS, given.rounds, take)
         rows += [row(name, bandits, turns[name], bare) for name in CONTESTANTS]
-    print(json.dumps([asdict(each) for each in rows]) if options.json else table(rows))
+    print(json.dumps([asdict(each) for each in rows]) if given.json else table(rows))
 
 
 if __name__ == "__main__":

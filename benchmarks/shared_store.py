@@ -15,8 +15,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.load import Load, create_bandits
-from benchmarks.serve import READY_WITHIN, _wait_for, environment, free_port, processor_seconds
+from benchmarks.servers import in_turns, loaded, options, processor_seconds, running, serve
 
 SQLITE, ONE, TWO = "SQLite, one server", "PostgreSQL, one server", "PostgreSQL, two servers"
 CONTESTANTS = (SQLITE, ONE, TWO)
@@ -48,36 +46,9 @@ class Row:
 
 @contextmanager
 def served(store: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """Start a server, wait until it is ready, and stop it in the end: its address and pid."""
-    port = free_port()
-    program = [sys.executable, "-c", "from handful.cli import main; main()", "serve"]
-    program += ["--store", store, "--port", str(port)]
-    log = folder / f"log-{port}"
-    with log.open("wb") as file:
-        process = subprocess.Popen(program, env=environment(), stdout=file, stderr=file)
-        try:
-            _wait_for(f"http://127.0.0.1:{port}", process, log)
-            yield f"http://127.0.0.1:{port}", process.pid
-        finally:
-            process.terminate()
-            process.wait(READY_WITHIN)
-
-
-def loaded(urls: list[str], bandits: int, clients: int, seconds: float) -> list[dict[str, Any]]:
-    """Load servers at the same time, each by its share of the clients."""
-    running = []
-    for url in urls:
-        words = ["--url", url, "--bandits", str(bandits), "--clients", str(clients // len(urls))]
-        words += ["--seconds", str(seconds), "--warm-up", "1", "--existing", "--json"]
-        running.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.load", *words],
-                env=environment(),
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
-    return [json.loads(each.communicate()[0]) for each in running]
+    """Start a server, and stop it in the end: its address and pid."""
+    with running(lambda port: serve(store, port), folder) as started:
+        yield started
 
 
 def tree_seconds(pid: int) -> float:
@@ -145,7 +116,7 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def measured(bandits: int, options: argparse.Namespace, postgres: Any) -> list[Row]:
+def measured(bandits: int, given: argparse.Namespace, postgres: Any) -> list[Row]:
     """Return the rows for a number of bandits."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -155,39 +126,25 @@ def measured(bandits: int, options: argparse.Namespace, postgres: Any) -> list[R
                 create_bandits(Load(url, bandits=bandits))
         stores[TWO] = stores[ONE]
         pid = int((postgres.data / "postmaster.pid").read_text().split()[0])
-        turns: dict[str, list[dict[str, Any]]] = {each: [] for each in CONTESTANTS}
-        for _ in range(options.rounds):
-            for each in CONTESTANTS:
-                turns[each].append(
-                    turn(
-                        2 if each == TWO else 1,
-                        stores[each],
-                        bandits,
-                        options.clients,
-                        options.seconds,
-                        None if each == SQLITE else pid,
-                    )
-                )
-        sqlite = statistics.median(each["rate"] for each in turns[SQLITE])
+
+        def take(name: str) -> dict[str, Any]:
+            servers, of = (2 if name == TWO else 1), (None if name == SQLITE else pid)
+            return turn(servers, stores[name], bandits, given.clients, given.seconds, of)
+
+        turns, sqlite = in_turns(CONTESTANTS, given.rounds, take)
         return [row(each, bandits, turns[each], sqlite) for each in CONTESTANTS]
 
 
 def main() -> None:
     from tests.postgres import Postgres
 
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each turn (10)")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each (3)")
-    parser.add_argument("--clients", type=int, default=32, help="connections in all (32)")
-    parser.add_argument("--bandits", type=int, nargs="+", default=[1, 1000])
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args()
+    given = options(__doc__)
     postgres = Postgres()
     try:
-        rows = [each for count in options.bandits for each in measured(count, options, postgres)]
+        rows = [each for count in given.bandits for each in measured(count, given, postgres)]
     finally:
         postgres.close()
-    print(json.dumps([asdict(each) for each in rows]) if options.json else table(rows))
+    print(json.dumps([asdict(each) for each in rows]) if given.json else table(rows))
 
 
 if __name__ == "__main__":

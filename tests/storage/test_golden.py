@@ -12,12 +12,11 @@ import pytest
 
 from handful.errors import DamagedStoreError, NewerStoreError
 from handful.service.doctor import examine
-from handful.storage import SQLiteStorage, contract, schema, sqlite
+from handful.storage import SQLiteStorage, Storage, contract, schema, sqlite
 from handful.storage.postgres import PostgresStorage
 from handful.storage.postgres import schema as postgres_schema
 from tests.postgres import shared
 from tests.storage.golden.write import FOLDER, what_follows
-from tests.storage.golden.write_postgres import what_follows as follows_in_postgres
 
 VERSIONS = range(1, contract.SCHEMA + 1)
 
@@ -30,13 +29,18 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
+def goes_on(storage: Storage, golden: str) -> None:
+    """Check that a store is sound, and that what follows is what was written beside it."""
+    report = examine(storage)
+    assert report.problems == []
+    assert report.decisions > 100
+    assert what_follows(storage) == json.loads((FOLDER / f"{golden}.json").read_text())
+
+
 @pytest.mark.parametrize(("version", "store"), [(v, v) for v in VERSIONS], indirect=["store"])
 def test_it_is_sound_and_goes_on_as_it_did(version: int, store: Path) -> None:
     with SQLiteStorage(store, durable=False) as storage:
-        report = examine(storage)
-    assert report.problems == []
-    assert report.decisions > 100
-    assert what_follows(store) == json.loads((FOLDER / f"schema-{version}.json").read_text())
+        goes_on(storage, f"schema-{version}")
 
 
 NEXT = contract.SCHEMA + 1
@@ -86,8 +90,4 @@ def test_a_store_in_postgresql_is_sound_and_goes_on_as_it_did(version: int) -> N
     shared().program("psql", "-v", "ON_ERROR_STOP=1", database=database, given=dump)
     address = shared().address().replace("/postgres?", f"/{database}?")
     with PostgresStorage(address, create=False) as storage:
-        report = examine(storage)
-    assert report.problems == []
-    assert report.decisions > 100
-    expected = json.loads((FOLDER / f"postgres-{version}.json").read_text())
-    assert follows_in_postgres(address) == expected
+        goes_on(storage, f"postgres-{version}")
