@@ -25,7 +25,8 @@ import psycopg
 
 from benchmarks.load import Load, create_bandits
 from benchmarks.saturation import Times, simulated
-from benchmarks.shared_store import loaded, served, tree_seconds
+from benchmarks.servers import loaded
+from benchmarks.shared_store import served, tree_seconds
 
 BANDITS = 1000
 MANY = 64

@@ -317,6 +317,44 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(url: str) -> None:
         clean(seen, url, expected=(401,))
 
 
+HOLD = """
+const fetched = window.fetch;
+window.held = [];
+window.holds = true;
+window.fetch = (address, options) => {
+  const path = new URL(address).pathname;
+  if (!window.holds || !/v1\\/bandits(\\/none)?$/.test(path)) return fetched(address, options);
+  // As if it had come just before the view was left.
+  const answer = () => fetched(address, { ...options, signal: undefined });
+  return new Promise((resolve) => window.held.push(() => resolve(answer())));
+};
+"""
+
+
+def test_a_view_that_was_left_draws_nothing_over_the_next_one(url: str) -> None:
+    """An answer that came late put the list, or "This bandit is gone", over another bandit."""
+    create(url, "front")
+    with opened(1280) as (page, seen):
+
+        def held() -> int:
+            return int(page.evaluate("window.held.length"))
+
+        page.add_init_script(HOLD)
+        page.goto(f"{url}/#/bandits/none")
+        until("the bandit and the list are asked for", lambda: held() >= 2)
+        page.evaluate("location.hash = '#/'")
+        until("the list is asked for", lambda: held() >= 3)
+        page.evaluate("window.holds = false; location.hash = '#/bandits/front'")
+        ready(page, "front")
+        page.evaluate("Promise.all(window.held.map((answer) => answer()))")
+        page.wait_for_timeout(500)
+        ready(page, "front")
+        httpx.post(f"{url}/v1/bandits/front/decisions", json={"n": 3}).raise_for_status()
+        until("the stream is read", lambda: number(place(page, "decisions")) == 3)
+        expect(page.locator("#state")).to_have_text("Live")
+        clean(seen, url, expected=(404,))
+
+
 def test_it_goes_on_when_the_server_does(tmp_path: Path) -> None:
     with opened(1280) as (page, seen):
         state = page.locator("#state")

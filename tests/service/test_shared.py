@@ -362,7 +362,7 @@ def test_sessions_of_requests_are_those_of_every_desk() -> None:
                "rewards", "drop"}  # fmt: skip
     reads = {"describe", "listed", "listed_one", "history", "arms", "decision"}
     inner = {"write", "write_answer", "flush", "finish", "has_written", "row", "answer_to", "named",
-             "loaded", "label", "watch", "prepare", "sweep", "once"}  # fmt: skip
+             "loaded", "label", "watch", "leave", "prepare", "sweep", "once"}  # fmt: skip
     public = {name for name in dir(Session) if not name.startswith("_")}
     assert public == changes | reads | inner
     assert issubclass(SharedSession, Session)

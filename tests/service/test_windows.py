@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -104,9 +103,13 @@ def test_a_window_is_dropped_with_the_last_bandit_that_has_it(tmp_path: Path) ->
     world.create("d", window=10.0)
     (made,) = world.decide("d")
     assert world.refused(lambda session: session.create(NewBandit(name="d", arms=["x"]))) == 409
-    with suppress(ZeroDivisionError), world.desk.batch() as session:
+
+    def fail(session: Session) -> None:
         session.delete("d")
         raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        world.do(fail)
     assert windows() == [10.0, 30.0]
     world.clock.wait(11.0)
     world.desk.sweep()

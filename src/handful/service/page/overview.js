@@ -16,18 +16,19 @@ export class Bandits {
     this.pages = 1;
   }
 
-  /** Load all pages that are shown; resolves to the rows. */
-  async load() {
+  /** Load all pages that are shown; resolves to the rows. Nothing changes if it is aborted. */
+  async load(signal) {
     const rows = [];
     let after = null;
     for (let page = 0; page < this.pages; page += 1) {
       const query = new URLSearchParams({ limit: PAGE });
       if (after != null) query.set("after", after);
-      const answer = await call("GET", `v1/bandits?${query}`);
+      const answer = await call("GET", `v1/bandits?${query}`, undefined, signal);
       rows.push(...answer.bandits);
       after = answer.next;
       if (after == null) break;
     }
+    signal.throwIfAborted();
     this.rows = rows;
     this.next = after;
     return rows;

@@ -22,8 +22,26 @@ const main = document.getElementById("main");
 const side = document.getElementById("side");
 const state = document.getElementById("state");
 const bandits = new Bandits();
-let close = () => {};
+let leaving = new AbortController(); // of the view that is shown
 let locked = false;
+
+/** End the view that is shown: whatever it still waits for must not be drawn over the next one. */
+function leave() {
+  leaving.abort();
+  leaving = new AbortController();
+  return leaving.signal;
+}
+
+/** A function that does nothing once its view was left. */
+function whileShown(signal, callback) {
+  return (...given) => (signal.aborted ? undefined : callback(...given));
+}
+
+/** Close something with its view. */
+function closeWith(signal, open) {
+  signal.addEventListener("abort", () => open.close());
+  return open;
+}
 
 /** Replace the view. The focus goes to its heading, unless the page has just been opened. */
 function show(content, title, { beside = false } = {}) {
@@ -51,12 +69,12 @@ function showMessage(title, text, ...actions) {
 }
 
 /** The first page: the list, or how to begin where there is none. */
-function showList() {
+function showList(signal) {
   let view = null;
   let stream = null;
-  const draw = () => {
+  const draw = whileShown(signal, () => {
     if (bandits.rows.length === 0) {
-      if (view !== "empty") showEmpty();
+      if (view !== "empty") showEmpty(signal);
       view = "empty";
     } else if (view !== "empty" || !isFormInUse()) {
       if (view === null || view === "empty") {
@@ -65,37 +83,35 @@ function showList() {
       }
       view.update();
     }
-  };
+  });
   const refresh = async () => {
-    await bandits.load();
+    await bandits.load(signal);
     draw();
     // One event for every change of every bandit would be too much where there are many.
-    if (bandits.next == null || stream === null) return;
+    if (signal.aborted || bandits.next == null || stream === null) return;
     stream.close();
     stream = null;
-    const polled = poll(LIST_EVERY, options);
-    close = () => polled.close();
+    closeWith(signal, poll(LIST_EVERY, options));
   };
   const more = () => {
     bandits.pages += 1;
     refresh().catch(() => {});
   };
   const options = {
-    onState: showState,
+    onState: whileShown(signal, showState),
     refresh: () =>
       refresh().catch((error) => {
-        failed(error);
+        if (!signal.aborted) failed(error);
         throw error;
       }),
-    onEvent(type, data) {
+    onEvent: whileShown(signal, (type, data) => {
       if (type === "bandit") bandits.take(data);
       else if (type === "gone") bandits.drop(data.name);
       draw();
-    },
+    }),
   };
   if (bandits.rows.length) draw();
-  stream = follow("v1/events", options);
-  close = () => stream.close();
+  stream = closeWith(signal, follow("v1/events", options));
 }
 
 /** True while something is typed into the form of an empty page, which must not vanish then. */
@@ -103,38 +119,47 @@ function isFormInUse() {
   return [...main.querySelectorAll("[name=name], [name=arms]")].some((field) => field.value !== "");
 }
 
-function showEmpty() {
+function showEmpty(signal) {
   const { content, place } = copyOf("view-empty");
   place.snippet.append(codeBlock(firstBandit(), "curl"));
-  place.form.append(createForm(({ name }) => (location.hash = banditLink(name))));
+  place.form.append(newForm(signal));
   show(content, "No bandits yet");
 }
 
-function showNew() {
-  const { content, place } = copyOf("view-new");
-  place.form.append(createForm(({ name }) => (location.hash = banditLink(name))));
-  show(content, "New bandit");
-  const polled = poll(LIST_EVERY, {
-    onState: (name) => showState(name === "polling" ? "live" : name),
-    refresh: () => bandits.load(),
-  });
-  close = () => polled.close();
+/** The form for a new bandit, which leads to it. */
+function newForm(signal) {
+  return createForm(whileShown(signal, ({ name }) => (location.hash = banditLink(name))));
 }
 
-function showBandit(name) {
+function showNew(signal) {
+  const { content, place } = copyOf("view-new");
+  place.form.append(newForm(signal));
+  show(content, "New bandit");
+  const polled = poll(LIST_EVERY, {
+    onState: whileShown(signal, (name) => showState(name === "polling" ? "live" : name)),
+    refresh: () => bandits.load(signal),
+  });
+  closeWith(signal, polled);
+}
+
+function showBandit(signal, name) {
   const view = banditView(name, {
     onChange: () => refresh().catch(() => {}),
-    onDeleted: () => (location.hash = "#/"),
+    onDeleted: whileShown(signal, () => (location.hash = "#/")),
   });
+  closeWith(signal, view);
   show(view.content, name, { beside: true });
   sideList(side, bandits, name);
 
   const loadHistory = async () => {
-    view.history.load(await call("GET", banditPath(name, "/history")));
+    const history = await call("GET", banditPath(name, "/history"), undefined, signal);
+    signal.throwIfAborted();
+    view.history.load(history);
     view.drawCharts();
   };
   const refresh = async () => {
-    const bandit = await call("GET", banditPath(name));
+    const bandit = await call("GET", banditPath(name), undefined, signal);
+    signal.throwIfAborted();
     view.notice("");
     await loadHistory();
     take(bandit);
@@ -145,37 +170,34 @@ function showBandit(name) {
     if (view.history.full) loadHistory().catch(() => {});
   };
   const gone = () => {
-    close();
+    leave();
     const text = `There is no bandit named ${name}: it was deleted, or never created.`;
     showMessage("This bandit is gone", text, h("a", { class: "button", href: "#/" }, "All bandits"));
   };
   const stream = follow(`v1/events?${new URLSearchParams({ bandit: name })}`, {
-    onState: showState,
+    onState: whileShown(signal, showState),
     refresh: () =>
       refresh().catch((error) => {
+        if (signal.aborted) throw error;
         if (error.status === 404) return gone();
         failed(error, view);
         throw error;
       }),
-    onEvent(type, data) {
+    onEvent: whileShown(signal, (type, data) => {
       if (type === "bandit" && data.name === name) take(data);
       else if (type === "gone" && data.name === name) gone();
-    },
+    }),
   });
+  closeWith(signal, stream);
   const loadList = async () => {
-    await bandits.load();
+    await bandits.load(signal);
     sideList(side, bandits, name);
   };
   loadList().catch(() => {});
   const timer = setInterval(() => loadList().catch(() => {}), LIST_EVERY);
   const seen = () => document.hidden || refresh().catch(() => {});
-  document.addEventListener("visibilitychange", seen);
-  close = () => {
-    stream.close();
-    clearInterval(timer);
-    document.removeEventListener("visibilitychange", seen);
-    view.close();
-  };
+  document.addEventListener("visibilitychange", seen, { signal });
+  closeWith(signal, { close: () => clearInterval(timer) });
 }
 
 /** Say what went wrong where the view has no better place for it. */
@@ -187,12 +209,11 @@ function failed(error, view) {
 
 function route() {
   locked = false;
-  close();
-  close = () => {};
+  const signal = leave();
   const [, view, name] = location.hash.split("/");
-  if (view === "new") showNew();
-  else if (view === "bandits" && name) showBandit(decoded(name));
-  else showList();
+  if (view === "new") showNew(signal);
+  else if (view === "bandits" && name) showBandit(signal, decoded(name));
+  else showList(signal);
 }
 
 function decoded(text) {
@@ -216,8 +237,7 @@ function askForKey(problem) {
   const enter = h("button", { type: "button", class: "primary" }, "Enter a key");
   const open = () => openKey({ problem, done: unlocked });
   enter.addEventListener("click", open);
-  close();
-  close = () => {};
+  leave();
   showMessage("A key is needed", "This server answers only with a key.", enter);
   open();
 }
