@@ -41,7 +41,7 @@ def stub(page: Page) -> Iterator[Stub]:
         yield made
 
 
-QUICK = "{firstWait: 0, timeout: 5000, total: 30000, pause: 60000}"
+QUICK = "{firstWait: 0, timeout: 60000, total: 300000, pause: 60000}"
 
 
 def run(page: Page, body: str, options: str = QUICK) -> Any:
