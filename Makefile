@@ -8,8 +8,7 @@ BIN := $(VENV)/bin
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 LOWEST := .venv-lowest
 RUNS ?=
-# One more than the cores of a small machine: some tests wait for a server, a browser or a clock.
-WORKERS ?= 3
+WORKERS ?= 2
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 # `-m` on the command line replaces the one in pyproject.toml, so each selection names `long` again.
 FAST := not long and not compiles and not browser and not slow

@@ -1,7 +1,7 @@
 r"""Where servers that share one store saturate: a simulation with measured times.
 
-    python -m benchmarks.saturation --request 180 --round-trip 120 --statement 60 --row 10 \
-        --flush 800
+    python -m benchmarks.saturation --request 180 --batch 1900 --round-trip 90 --statement 1000 \
+        --row 40 --flush 500
 
 Times are in microseconds. Each server handles requests in batches, as `handful serve` does: it
 takes what waits, up to 256 requests, locks their bandits, works, writes rows, commits, and answers.
@@ -10,7 +10,7 @@ put off to the next batch. The store executes statements on its cores, and write
 for all transactions together that wait for it. The callers of a server have so many requests open,
 and send the next one when one is answered, so the rate is the highest that these servers reach.
 
-The times are measured on a real store (`benchmarks.shared_store`); the simulation adds nothing but
+The times are measured on a real store (`benchmarks.store_times`); the simulation adds nothing but
 waiting. It knows nothing of the network between machines, of checkpoints or of vacuuming.
 """
 
@@ -34,6 +34,8 @@ class Times(NamedTuple):
 
     request: float
     """Of a server's processor, for a request."""
+    batch: float
+    """Of a server's processor, for what a batch needs whatever its size."""
     round_trip: float
     """From a server to the store and back, beside the work there."""
     statement: float
@@ -134,7 +136,7 @@ class Server:
             # Locks and rows are read in one round trip, rows written in another, then the commit.
             yield world.timeout(times.round_trip)
             yield from store.work(times.statement)
-            yield world.timeout(len(done) * times.request)
+            yield world.timeout(times.batch + len(done) * times.request)
             yield world.timeout(2 * times.round_trip)
             yield from store.work(len(done) * times.row)
             yield store.flush()

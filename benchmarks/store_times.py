@@ -3,15 +3,16 @@
     python -m benchmarks.store_times [--seconds 6]
 
 One server is loaded by one client, so that every transaction has one request, and by 64, so that a
-transaction has many. From both follow the processor time of the store for a transaction and for a
-row, and that of the server for a request. A round trip is that of an empty statement. What is left
-of the time of a single request is the write to disk. The last line is a command for the simulation;
+transaction has many. From both follow the processor times of the server and of the store: for a
+transaction, and for each of its requests. A round trip is that of an empty statement, and a write
+to disk is that of a page where the store is. The last line is a command for the simulation;
 `--check` runs it, for one and two servers, beside what the real ones reach.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import statistics
 import tempfile
@@ -85,13 +86,30 @@ def round_trip(address: str) -> float:
     return statistics.median(took)
 
 
-def times_of(single: Turn, many: Turn, trip: float) -> Times:
+def flush(folder: Path) -> float:
+    """Return the median time of writing a page of 8 KB to disk, in seconds."""
+    took = []
+    with (folder / "flush").open("wb", buffering=0) as file:
+        for _ in range(200):
+            began = time.perf_counter()
+            file.write(bytes(8192))
+            os.fdatasync(file.fileno())
+            took.append(time.perf_counter() - began)
+    return statistics.median(took)
+
+
+def times_of(single: Turn, many: Turn, trip: float, flushed: float) -> Times:
     """Return the times of the simulation that explain two turns with one server."""
-    # The store's time for a request is that of a transaction, shared, plus that of a row.
-    statement = (single.store - many.store) / (1 / single.batch - 1 / many.batch)
-    row = max(0.0, many.store - statement / many.batch)
-    flush = single.p50 - 3 * trip - single.store - single.server
-    return Times(many.server, trip, statement, row, max(0.0, flush))
+    # A request's time is that of its transaction, shared, and its own.
+    batch, request = _parts(single.server, many.server, single.batch, many.batch)
+    statement, row = _parts(single.store, many.store, single.batch, many.batch)
+    return Times(request, batch, trip, statement, row, flushed)
+
+
+def _parts(single: float, many: float, few: float, more: float) -> tuple[float, float]:
+    """Return the time for a transaction and for a request, from two sizes of a transaction."""
+    whole = (single - many) / (1 / few - 1 / more)
+    return whole, max(0.0, many - whole / more)
 
 
 def main() -> None:
@@ -109,7 +127,7 @@ def main() -> None:
             create_bandits(Load(url, bandits=BANDITS))
         trip = round_trip(re.sub(r"[?&]schema=\w+", "", store))
         single, many = (turn(store, pid, 1, clients, given.seconds) for clients in (1, MANY))
-        times = times_of(single, many, trip)
+        times = times_of(single, many, trip, flush(postgres.data))
         show(single, many, times)
         if given.check:
             check(times, store, pid, given.seconds)

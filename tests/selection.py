@@ -67,6 +67,19 @@ LISTED: dict[str, tuple[str, ...]] = {
     # another rule, policy or case.
     LONG: (
         "tests/service/test_unavailable.py::test_a_full_disk[file system",  # mounts one
+        "tests/service/test_severed.py",  # waits for time limits
+        "tests/simulation/test_skipping.py::test_large_settings[race-I1",
+        "tests/policies/test_race.py::test_one_good_arm",
+        "tests/policies/test_contract.py::test_the_engines_agree[qucb-m",
+        "tests/benchmarks/test_peers.py::test_a_driver",
+        "tests/benchmarks/test_loops.py::test_regret_is_one_that_so_many_pulls_can_have[2",
+        "tests/service/test_page.py::test_a_bandit_is_created_watched_and_its_incumbent_w"
+        "ithdrawn[390-dark",
+        "tests/simulation/test_mistakes.py::test_a_score_that_is_nan_is_refused_in_every_engine[2-nan",
+        "tests/simulation/test_limits.py::test_memory_for_more_arms_than_there_are_is_not"
+        "_allocated[True-ts-m",
+        "tests/policies/test_cover.py::test_the_share_of_pulls",
+        "tests/simulation/test_engines.py::test_they_are_with_endless_arms_too[I1-qmoss-m",
         "tests/simulation/test_churn.py::test_ranges_of_runs_and_shorter_runs_are_parts_of_the_whole"
         "[compiled",
         "tests/simulation/test_mistakes.py::test_a_number_outside_of_a_domain",

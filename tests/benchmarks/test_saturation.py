@@ -6,12 +6,13 @@ import pytest
 
 from benchmarks.saturation import Times, simulated
 
-TIMES = Times(request=2e-4, round_trip=1e-4, statement=5e-5, row=1e-5, flush=1e-3)
+TIMES = Times(request=2e-4, batch=4e-4, round_trip=1e-4, statement=5e-5, row=1e-5, flush=1e-3)
 
 
 def test_one_server_is_never_idle() -> None:
-    # 32 requests: three round trips, a statement, 32 rows, the work, one write to disk.
-    batch = 32 * (2e-4 + 1e-5) + 3e-4 + 5e-5 + 1e-3
+    # 32 requests: three round trips, a statement, 32 rows, the work of the batch and of its
+    # requests, one write to disk.
+    batch = 32 * (2e-4 + 1e-5) + 4e-4 + 3e-4 + 5e-5 + 1e-3
     found = simulated(TIMES, servers=1, bandits=1, cores=4)
     assert found.rate == pytest.approx(32 / batch, rel=0.01)
     assert found.p50 == pytest.approx(batch)

@@ -25,7 +25,7 @@ from handful.fleet.keeping import MOST_MEMBERS, Keeping
 from handful.fleet.kernels.bulk import COUNTS, kernels_of
 from handful.fleet.kernels.members import Desk
 from handful.fleet.members import Ids, Members
-from handful.fleet.shared import Shared, model_of
+from handful.fleet.shared import FOR_KERNELS, Shared, model_of
 from handful.fleet.shown import Shown
 from handful.fleet.stats import FleetStats, Totals, means_of
 from handful.policies import Policy
@@ -298,4 +298,4 @@ def _tickets(tickets: Any, size: int) -> Ids:
     if given.dtype == np.uint64 and given.size:
         # No ticket is that large.
         given = np.where(given > np.uint64(2**63 - 1), np.uint64(0), given)
-    return np.ascontiguousarray(given, np.int64)
+    return np.require(given, np.int64, FOR_KERNELS)

@@ -21,6 +21,9 @@ from handful.policies.base import Policy as PolicyBase
 from handful.policies.settings import UNIT
 
 COUNTERS = (16, 32, 64)
+FOR_KERNELS = ["C", "W"]
+"""Arrays that can be written to, since those that cannot, such as columns of a frame, would be of
+another type, for which kernels are compiled again."""
 
 
 def model_of(kind: Any, arms: Any, memory: int | None, given: dict[str, Any]) -> Policy:
@@ -112,7 +115,7 @@ class Shared:
             )
         if self.model._rescale:
             return (values - lo) / (hi - lo)
-        return np.ascontiguousarray(values)
+        return np.require(values, requirements=FOR_KERNELS)
 
     def lifted(self, state: State) -> Policy:
         """Return the policy with this record."""
