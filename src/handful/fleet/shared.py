@@ -6,7 +6,7 @@ gives, and lifted members are copies of it with another record.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from handful.policies.base import Policy as PolicyBase
 from handful.policies.settings import UNIT
 
 COUNTERS = (16, 32, 64)
-FOR_KERNELS = ["C", "W"]
+FOR_KERNELS: tuple[Literal["C"], Literal["W"]] = ("C", "W")
 """Arrays that can be written to, since those that cannot, such as columns of a frame, would be of
 another type, for which kernels are compiled again."""
 
