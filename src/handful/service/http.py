@@ -124,8 +124,10 @@ class PatientProtocol(HttpToolsProtocol):
             self.transport.abort()
             return
         if self.cycle is None or self.cycle.response_complete:
+            # Who was answered before the end of the request still owes the rest of it.
+            idle = IDLE_SECONDS if self._in_head else HEADER_SECONDS
             if _is_late(self._head_since, HEADER_SECONDS, now) or _is_late(
-                self.waiting_since, IDLE_SECONDS, now
+                self.waiting_since, idle, now
             ):
                 self.transport.close()
 
