@@ -42,6 +42,22 @@ async def test_how_long_a_request_is_waited_for(piece: bytes, seconds: float) ->
 
 
 @in_loop
+async def test_who_is_answered_before_the_end_of_a_request_does_not_count_as_idle() -> None:
+    """A refused caller whose body never ended kept the connection for the idle time."""
+    async with connections() as connect:
+        line = connect()
+        line.protocol.data_received(
+            b"POST /v1/nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 82\r\n\r\n{"
+        )
+        await line.answers(1)
+        now = asyncio.get_running_loop().time()
+        line.protocol.hang_up_if_late(now + http.HEADER_SECONDS - 2.0)
+        assert not line.line.closed
+        line.protocol.hang_up_if_late(now + http.HEADER_SECONDS + 2.0)
+        assert line.line.closed
+
+
+@in_loop
 async def test_a_caller_who_does_not_read_is_not_answered_any_more() -> None:
     """Answers were written as long as requests came, and filled the memory."""
     async with connections() as connect:
