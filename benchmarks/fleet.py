@@ -7,7 +7,7 @@ would take minutes), and arms have fair coins. `first` is a call in which most m
 later calls, the best counts. The fleet in NumPy columns is Thompson sampling with a beta count for
 every arm of every member, without a memory bound; where its columns do not fit, there are fewer
 members. No other package has fleets, so theirs are loops over one policy object for each of a
-thousand members (fewer where they are large or slow), each in an environment of its own: the
+thousand members (fewer where they are large or slow), each in a separate environment: the
 fastest of its policies for rewards of 0 or 1 that has no other state than counts. Bytes are those
 of a policy after ten pulls, with the labels of its arms if it stores them.
 
@@ -169,7 +169,7 @@ PEERS = (
 
 
 def measured(peer: Peer) -> Row | None:
-    """The policies of another package, in an environment of its own."""
+    """The policies of another package, in a separate environment."""
     name = peer.name.lower()
     try:
         python = installed(peer, ROOT / "build" / "peers" / name)
@@ -180,7 +180,7 @@ def measured(peer: Peer) -> Row | None:
 
 
 def loop(python: Path, *driver: str) -> Row:
-    """A loop over many policies, in a process of its own."""
+    """A loop over many policies, in a separate process."""
     printed = output(
         [str(python), "-m", *driver], "did not run", {**os.environ, "PYTHONPATH": str(ROOT)}
     )

@@ -20,10 +20,10 @@ def make(seed: int) -> Any:
 
 
 def pair(policy: Any, draw: Callable[[], float]) -> None:
-    chances = policy.predict("| c")
-    (arm,) = DICE.choices(ARMS, chances)
+    probabilities = policy.predict("| c")
+    (arm,) = DICE.choices(ARMS, probabilities)
     cost = -float(draw() < 0.5)
-    policy.learn(f"{arm + 1}:{cost}:{chances[arm]} | c")
+    policy.learn(f"{arm + 1}:{cost}:{probabilities[arm]} | c")
 
 
 report(
