@@ -65,7 +65,9 @@ class Serving:
         try:
             why, part = members.run(len(rows), self.threads, task, listed=len(rows))
         except HandfulError as error:
-            error.add_note("a policy failed for a member: other members have been served")
+            error.add_note(
+                "a policy failed for a member: of the other members, some may have been served"
+            )
             raise
         if why != DONE:
             raise self._mistake(why, rows, members.desk(part))
@@ -91,7 +93,7 @@ class Serving:
             error = wrong_slot(cls, clock, slot, held)
         else:
             error = wrong_arm(cls, clock, int(desk.slots["arm"][slot]), shared.n_arms)
-        error.add_note(f"{where} is as it was; other members have been served")
+        error.add_note(f"{where} is as it was; of the other members, some may have been served")
         return error
 
     def _labels(self, arms: NDArray[np.int64]) -> NDArray[Any]:

@@ -74,7 +74,7 @@ def kernels_of(policy: type[Definition]) -> Kernels:
 
 
 def _kin(kind: str, policy: Any, *functions: Any) -> str:
-    """Return the name of a kernel of a policy; `kernels_of` stands for the sources of fleets."""
+    """Return the name of a kernel of a policy; `decide_kernel` stands for the sources of fleets."""
     p = policy.Parameters or parameters_with(tuple(policy.settings))
     # Functions that a factory made do not show what they were made of: whose they are must count.
     owner = (policy,) if any(f.__closure__ for f in functions) else ()
