@@ -16,7 +16,9 @@ from handful.policies.cbt import CBT
 from handful.policies.constant_space import ConstantSpace
 from handful.policies.cover import Cover
 from handful.policies.forgetting import DiscountedThompson, SlidingWindowThompson
+from handful.policies.game_of_coins import GameOfCoins
 from handful.policies.given import ArmsLike
+from handful.policies.mbse import MBSE
 from handful.policies.modern import (
     IMEDM,
     KLUCBM,
@@ -30,6 +32,7 @@ from handful.policies.modern import (
     QMOSSAnytimeM,
 )
 from handful.policies.moss_plus import MOSSPlus
+from handful.policies.mpse import MPSE
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
 from handful.policies.proven_race import ProvenRace
@@ -46,7 +49,7 @@ from handful.policies.runs import (
     SqrtLogLearning,
     SqrtRun,
 )
-from handful.policies.streaming import MBSE, MPSE, GameOfCoins, SinglePass
+from handful.policies.single_pass import SinglePass
 from handful.policies.subsampled import SubsampledGreedy
 from handful.policies.tabulated import SqrtLogTabulated, SqrtRunTabulated
 from handful.policies.two_target import TwoTarget
