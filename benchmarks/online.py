@@ -4,8 +4,9 @@
 
 handful's policies remember 8 of 10,000 arms, river's all of its 8. Rewards are fair coins, so that
 no arm settles the matter: a hard case for all, and for Race, which lets more arms come up the more
-alike they are. Race is timed on two other sets of means as well. Everything runs in one process,
-that of river's environment (`build/peers/river`), in turns; the best of several turns counts.
+alike they are. Race is timed on two other sets of means as well, and there with tickets, too
+(`decide` and `reward` instead of `select` and `update`). Everything runs in one process, that of
+river's environment (`build/peers/river`), in turns; the best of several turns counts.
 `import handful` is timed in processes of their own. The figures are ratios to river's time.
 """
 
@@ -46,14 +47,15 @@ def measure() -> None:
             contestants[f"{cls.title}, M = {MEMORY}, K = {arms:.0e}"] = _ours(cls, arms)
     for name, highest in (("means up to 1", 1.0), ("click rates up to 0.05", 0.05)):
         contestants[f"Race, {name}"] = _ours(handful.Race, ARMS, highest)
+        contestants[f"  with tickets, {name}"] = _ours(handful.Race, ARMS, highest, tickets=True)
     best = dict.fromkeys(contestants, float("inf"))
     for _ in range(TURNS):
         for name, run in contestants.items():
             best[name] = min(best[name], run())
     (theirs, *_) = best.values()
     for name, seconds in best.items():
-        print(f"{name:<28} {1e6 * seconds:6.2f} us  {theirs / seconds:5.2f} times as fast")
-    print(f"{'import handful':<28} {1e3 * _import_seconds():6.1f} ms")
+        print(f"{name:<38} {1e6 * seconds:6.2f} us  {theirs / seconds:5.2f} times as fast")
+    print(f"{'import handful':<38} {1e3 * _import_seconds():6.1f} ms")
 
 
 def _river() -> float:
@@ -69,7 +71,9 @@ def _river() -> float:
     return (time.process_time() - began) / PULLS
 
 
-def _ours(cls: Callable[..., Any], arms: int, highest: float | None = None) -> Callable[[], float]:
+def _ours(
+    cls: Callable[..., Any], arms: int, highest: float | None = None, tickets: bool = False
+) -> Callable[[], float]:
     """Return a timed run: on fair coins, or on means drawn evenly up to the highest."""
     labels = [f"headline {i}" for i in range(ARMS)]
     draw_mean = random.Random(2).random
@@ -79,9 +83,14 @@ def _ours(cls: Callable[..., Any], arms: int, highest: float | None = None) -> C
         policy = cls(arms=labels if arms == ARMS else arms, memory=MEMORY, seed=1)
         draw = random.Random(1).random
         began = time.process_time()
-        for _ in range(PULLS):
-            arm = policy.select()
-            policy.update(arm, float(draw() < (means[arm] if means else 0.5)))
+        if tickets:
+            for _ in range(PULLS):
+                arm, ticket = policy.decide()
+                policy.reward(ticket, float(draw() < (means[arm] if means else 0.5)))
+        else:
+            for _ in range(PULLS):
+                arm = policy.select()
+                policy.update(arm, float(draw() < (means[arm] if means else 0.5)))
         return (time.process_time() - began) / PULLS
 
     return run

@@ -10,22 +10,8 @@ from __future__ import annotations
 from handful.core.divergence import kl, kl_upper
 from handful.core.rng import beta, normal, uniform
 from handful.core.shuffle import arm_at, position_of
-from handful.core.state import (
-    Count,
-    Counts,
-    Float,
-    Floats,
-    Int,
-    Ints,
-    Slot,
-    Small,
-    Smalls,
-    State,
-    admit,
-    credit,
-    most_pulled,
-    slot_of,
-)
+from handful.core.slots import admit, credit, most_pulled, slot_of
+from handful.core.state import Count, Counts, Float, Floats, Int, Ints, Slot, Small, Smalls, State
 from handful.errors import StateError
 from handful.policies import PhasedPolicy, Policy, PooledPolicy
 from handful.policies.hand import HandPolicy, HandState, RetainingPolicy

@@ -8,7 +8,8 @@ import pytest
 
 from handful.core.change import as_record, move, rename_removed, vacate, without_arms
 from handful.core.flight import FORGOTTEN, answer, issue
-from handful.core.state import NO_SLOT, Int, Ints, Slot, State, admit, slot_of
+from handful.core.slots import admit, slot_of
+from handful.core.state import NO_SLOT, Int, Ints, Slot, State
 
 
 class Owned(State):

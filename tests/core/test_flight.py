@@ -25,7 +25,8 @@ from handful.core.flight import (
     turn_is_due,
     turner,
 )
-from handful.core.state import State, admit
+from handful.core.slots import admit
+from handful.core.state import State
 from handful.errors import RewardError, SettingError
 from handful.testing import Make
 from tests.helpers import refused

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import handful
+from handful.core.slots import admit, extend
 from handful.core.state import (
     MOST_COUNT,
     NO_SLOT,
@@ -32,17 +33,10 @@ from handful.core.state import (
     WithHistory,
     Word,
     Words,
-    admit,
-    credit,
-    extend,
     fields,
-    grow,
-    most_pulled,
-    slot_of,
     slot_size,
 )
-from handful.core.tickets import issue
-from handful.errors import MemoryFullError, StateError
+from handful.errors import StateError
 from tests.helpers import refused
 
 RECORDS = sorted({cls.State for cls in handful.POLICIES.values()}, key=lambda cls: cls.__name__)
@@ -403,58 +397,3 @@ def test_a_value_that_its_type_cannot_hold_is_an_error_that_names_it() -> None:
     state.flag = 300
     with refused(StateError, ValueError, "flag=300", "Derived", "Int"):
         state.pack()
-
-
-# What policies do with slots.
-
-
-def test_a_stay_begins_with_fresh_statistics_and_the_next_decision() -> None:
-    state = filled(State, 2)
-    admit(state, 1, 77)
-    assert (state.arm[1], state.pulls[1], state.sums[1], state.in_flight[1]) == (77, 0, 0.0, 0)
-    assert state.born[1] == state.clock + 1
-    assert state.held == 2
-
-
-def test_memory_beyond_the_bound_is_refused() -> None:
-    state = State()
-    state.capacity = 2
-    admit(state, 0, 5)
-    admit(state, 1, 6)
-    with refused(MemoryFullError, RuntimeError, "at most 2"):
-        admit(state, 2, 7)
-    with refused(MemoryFullError, RuntimeError, "at most 2"):
-        grow(state, 3)
-    assert (state.arm, state.held) == ([5, 6], 2)
-
-
-def test_rewards_are_credited_and_arms_are_found() -> None:
-    state = State()
-    for slot, arm in enumerate((5, 6, 7)):
-        admit(state, slot, arm)
-    for slot, value in ((1, 0.25), (1, 0.5), (2, 1.0), (2, 0.0)):
-        credit(state, slot, value)
-    assert (state.pulls, state.sums) == ([0, 2, 2], [0.0, 0.75, 1.0])
-    assert most_pulled(state) == 1
-    assert (slot_of(state, 7), slot_of(state, 8)) == (2, -1)
-    state.held = 2
-    assert slot_of(state, 7) == -1
-
-
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=60))
-def test_no_two_stays_with_a_decision_share_a_slot_and_a_beginning(
-    steps: list[tuple[bool, int]],
-) -> None:
-    state = State()
-    for slot in range(4):
-        admit(state, slot, slot)
-    stays = list(range(4))
-    decided: dict[tuple[int, int], int] = {}
-    for number, (enters, slot) in enumerate(steps, 4):
-        if enters:
-            admit(state, slot, number)
-            stays[slot] = number
-        else:
-            issue(state, slot)
-            assert decided.setdefault((slot, state.born[slot]), stays[slot]) == stays[slot]
-            assert state.born[slot] <= state.clock

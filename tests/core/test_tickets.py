@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import handful
 from handful import Policy, Receipt
-from handful.core.state import State, admit
+from handful.core.slots import admit
+from handful.core.state import State
 from handful.core.tickets import CHECK_BITS, WINDOW, issue, settle, ticket_for
 from handful.errors import RewardError, SettingError
 from handful.testing import Ledger, Make

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from handful.core.state import Float, Int, Ints, Slot, admit, credit, slot_of
+from handful.core.slots import admit, credit, slot_of
+from handful.core.state import Float, Int, Ints, Slot
 from handful.core.state import State as AnyState
 from handful.errors import ContractError
 from handful.fleet import Fleet

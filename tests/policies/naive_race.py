@@ -223,7 +223,7 @@ class Racing:
             arm.longest = max(2.0, arm.t0 / max(1, self.i) / (1 + self.delay / (self.M - 1)))
             arm.level = c * math.log(arm.longest)
         else:
-            arm.longest = max(2.0, min(arm.t0, 6 * math.exp(min(600, self.R * self.V))))
+            arm.longest = max(2.0, min(arm.t0, 5 * math.exp(min(600, self.R * self.V))))
             arm.level = c * self.R * self.V
 
     # Rewards.

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import handful
-from handful.core.state import Float, credit
+from handful.core.slots import credit
+from handful.core.state import Float
 from handful.errors import HandfulError, RewardError, SettingError
 from handful.policies.definition import Parameters
 from handful.policies.hand import HandPolicy, HandState

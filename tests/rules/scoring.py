@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handful.core.state import State, admit
+from handful.core.slots import admit
+from handful.core.state import State
 from handful.rules import Moment, Rule, chooser
 
 

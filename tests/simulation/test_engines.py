@@ -16,6 +16,7 @@ from handful.simulation import compiled, plan
 from handful.simulation.kernels import block, lookup, phased, segments, step
 from handful.simulation.kernels.lanes import WIDTH
 from handful.simulation.kernels.world import as_word
+from handful.simulation.kinds import PHASES
 from handful.simulation.outcome import joined
 from handful.simulation.reference import simulate_run
 from tests.simulation.agree import assert_engines_agree, assert_same, first
@@ -135,6 +136,15 @@ def test_regret_never_falls_and_every_pull_is_counted(policy: str) -> None:
     np.testing.assert_allclose(outcome.regret[:, -1], outcome.pulls @ gaps, rtol=1e-12)
 
 
+@pytest.mark.parametrize("memory", [10, 11, 64, 65])
+def test_blocks_of_every_size_make_the_same_choices(memory: int) -> None:
+    cell = plan.cell("ucb-m", "linear:100", memory, 1500, runs=5 * WIDTH + 1, seed=11)
+    lanes = PHASES.most_lanes(cell, skipping=False)
+    outcome = compiled.simulate_runs(cell, [1500], n_jobs=1)
+    for run in (0, WIDTH, lanes - 1, lanes, cell.runs - 1):
+        assert outcome.regret[run].tolist() == simulate_run(cell, run, [1500]).regret[0].tolist()
+
+
 # Sub-phases of 8 pulls are looked up, unless a time of the grid lies inside.
 
 
@@ -143,7 +153,7 @@ def test_regret_never_falls_and_every_pull_is_counted(policy: str) -> None:
     "world", ["linear:1000000000", "power:3000:0.3", "linear:13", "bernoulli:1,0,0,1,0"]
 )
 def test_sub_phases_that_are_looked_up_are_those_that_are_played(policy: str, world: str) -> None:
-    runs = 2 * WIDTH + 3
+    runs = 4 * WIDTH + 3
     cell = plan.cell(policy, world, 2, 20_000, runs=runs, seed=7, record=True)
     looked_up = compiled.simulate_runs(cell, [20_000], n_jobs=1)
     slow = joined([simulate_run(cell, run, [20_000]) for run in range(3)])

@@ -45,6 +45,7 @@ def folder() -> Path:
     [
         "core/rng.py",
         "core/shuffle.py",
+        "core/slots.py",
         "core/state.py",
         "rules/ucb1.py",
         "policies/schedule.py",
@@ -202,7 +203,7 @@ def test_kernels_that_two_processes_compile_at_once_serve_a_third(tmp_path: Path
 
 
 HELPER = """
-from handful.core.state import admit
+from handful.core.slots import admit
 
 SCALE = {scale}
 LISTED = [1, 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from handful.core.rng import Generator, stream
 from handful.core.shuffle import Shuffle, backward, forward
 from handful.instances import Instance, distributions, instance, means
 from handful.simulation import reference
+from handful.simulation.kernels.block import LINE, ROOM, Room, space
 from handful.simulation.kernels.exact import plus, times
 from handful.simulation.kernels.world import (
     World,
@@ -31,6 +33,30 @@ thorough = settings(derandomize=True, deadline=None, max_examples=500)
 counts = st.integers(0, 2**53)
 gaps = st.floats(1e-12, 1.0)
 pairs_of = st.lists(st.tuples(st.integers(0, 10**12), st.floats(1e-9, 1.0)), max_size=40)
+
+# Where arrays lie.
+
+
+@pytest.mark.parametrize(("slots", "lanes"), [(1, 1), (3, 1), (10, 64), (50, 32), (256, 16)])
+def test_arrays_of_a_block_begin_with_a_line_of_the_cache(slots: int, lanes: int) -> None:
+    memory, choices, rewards, tape, walk, scratch, tables = space(slots, lanes)
+    arrays: list[Any] = [*memory, choices, rewards, tape, *walk, *scratch, tables.marks]
+    starts = [array.ctypes.data for array in arrays]
+    assert [start % LINE for start in starts] == [0] * len(arrays)
+    assert all(not array.any() and array.flags.c_contiguous for array in arrays)
+    in_order = sorted(zip(starts, arrays, strict=True), key=lambda pair: pair[0])
+    for (start, array), (after, _) in pairwise(in_order):
+        assert start + array.nbytes <= after
+
+
+def test_a_room_has_place_for_arrays_of_any_size() -> None:
+    room = Room()
+    arrays: list[Any] = [room.floats(size) for size in (1, ROOM, 0, ROOM // 8, 3)]
+    assert [len(array) for array in arrays] == [1, ROOM, 0, ROOM // 8, 3]
+    for value, array in enumerate(arrays):
+        array[:] = value
+    assert [set(array.tolist()) for array in arrays] == [{0.0}, {1.0}, set(), {3.0}, {4.0}]
+
 
 # Exact sums.
 

@@ -14,7 +14,7 @@ import pytest
 
 import handful
 from handful.core.rng import Generator, uniform
-from handful.core.state import admit
+from handful.core.slots import admit
 from handful.errors import HandfulError, MemoryFullError, RuleError
 from handful.policies import PhasedPolicy, Policy
 from handful.rules import Moment, Rule

@@ -13,7 +13,7 @@ import pytest
 
 from handful.compiling import jit
 from handful.core.rng import Generator, uniform
-from handful.core.state import credit
+from handful.core.slots import credit
 from handful.policies import MOSSM, TSM, UCBM, PhasedPolicy, Policy, Race
 from handful.policies.settings import Setting
 from handful.rules import MOSS, THOMPSON, UCB1, Moment, Rule

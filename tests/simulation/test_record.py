@@ -14,7 +14,8 @@ import pytest
 
 import handful
 from handful.core.shuffle import arm_at
-from handful.core.state import Counts, Float, Int, Slot, State, admit, credit, fields
+from handful.core.slots import admit, credit
+from handful.core.state import Counts, Float, Int, Slot, State, fields
 from handful.policies import POLICIES, Policy, Race
 from handful.policies.settings import check_settings
 from handful.policies.unbounded import IMEDPolicy

@@ -13,7 +13,8 @@ import pytest
 
 from handful.core.rng import uniform
 from handful.core.shuffle import arm_at
-from handful.core.state import Floats, Int, State, admit, credit
+from handful.core.slots import admit, credit
+from handful.core.state import Floats, Int, State
 from handful.core.tickets import Receipt
 from handful.errors import RuleError, SettingError
 from handful.instances.drift import change, change_time

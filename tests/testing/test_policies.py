@@ -12,7 +12,8 @@ import pytest
 import handful
 from handful import Decision, Policy, Receipt, State
 from handful.core.rng import uniform
-from handful.core.state import Int, admit, most_pulled
+from handful.core.slots import admit, most_pulled
+from handful.core.state import Int
 from handful.errors import ContractError, HandfulError
 from handful.policies.settings import unit_reward
 from handful.testing import Check, Make, all_checks, checks

@@ -39,7 +39,7 @@ from numba.extending import overload
 from handful.compiling.cache import cache_in
 from handful.compiling.identity import identity_of, is_ours
 from handful.compiling.sources import is_installed, source_digest
-from handful.core import change, rng, state
+from handful.core import change, rng, slots
 from handful.errors import MemoryFullError
 
 __all__ = [
@@ -61,7 +61,7 @@ _OWN = "own"
 _counter = count()
 _frozen: dict[FunctionType, str | None] = {}
 """The identities of a user's functions when kernels first could call them."""
-_used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, state.grow, state.extend}
+_used: set[Callable[..., Any]] = {rng.as_word, rng.as_int, slots.grow, slots.extend}
 """Plain functions that kernels can call. The first ones mean something else there, see below."""
 _used |= {
     change.copy_slot,
@@ -69,7 +69,7 @@ _used |= {
     change.follow,
     change.forget_arms,
 }  # so do these, see `handful.compiling.state`
-_CHECKED = {state.admit}
+_CHECKED = {slots.admit}
 """Functions of ours that policies give a slot to: seldom called, so that checks cost nothing."""
 
 
@@ -89,7 +89,7 @@ def _as_int(x: Any) -> Any:
     return integer
 
 
-@overload(state.grow, jit_options={"no_cfunc_wrapper": True})
+@overload(slots.grow, jit_options={"no_cfunc_wrapper": True})
 def _grow(state: Any, slots: Any) -> Any:
     # A kernel has room for all slots from the start. Messages of kernels are constant.
     def grown(state: Any, slots: Any) -> None:
@@ -99,7 +99,7 @@ def _grow(state: Any, slots: Any) -> Any:
     return grown
 
 
-@overload(state.extend, jit_options={"no_cfunc_wrapper": True})
+@overload(slots.extend, jit_options={"no_cfunc_wrapper": True})
 def _extend(state: Any, entries: Any) -> Any:
     def extended(state: Any, entries: Any) -> None:
         state.entries = entries

@@ -63,7 +63,7 @@ class _Row:
         opened = cgutils.create_struct_proxy(bound)(context, builder, value=arguments[0])
         self.scalars, self.record = opened.scalars, bound.record
         self.slots_type = bound.slots.dtype
-        self.slots = context.make_array(bound.slots)(context, builder, opened.slots)
+        self.slots = opened.slots
 
     def pairs(self, packed: Any, full: Any) -> list[tuple[int, int, int, int, bool]]:
         """Return the offset and the bits of each field, here and there, and whether it is less."""
@@ -93,7 +93,7 @@ class _Row:
             builder.mul(index, ir.Constant(_WORD, self.slot.size)),
         )
         there = builder.mul(index, ir.Constant(_WORD, self.slots_type.size))
-        return _at(builder, self.row, here), _at(builder, self.slots.data, there)
+        return _at(builder, self.row, here), _at(builder, self.slots, there)
 
 
 def _bits(kind: Any) -> int:

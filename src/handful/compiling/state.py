@@ -20,6 +20,7 @@ from numba.core import cgutils
 from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr, signature
 from numba.extending import intrinsic, models, overload, register_model
+from numba.np import arrayobj
 from numpy.typing import NDArray
 
 from handful.core import change
@@ -102,9 +103,16 @@ class BoundType(types.Type):
 
 @register_model(BoundType)
 class _BoundModel(models.StructModel):
+    """The addresses and lengths of the arrays.
+
+    They are all that is passed from function to function. The kernel was given the arrays, so they
+    live as long as it runs.
+    """
+
     def __init__(self, manager: Any, bound: BoundType) -> None:
-        arrays = [("slots", bound.slots), ("history", bound.history)]
-        super().__init__(manager, bound, [("scalars", types.voidptr), *arrays])
+        arrays = [(name, types.voidptr) for name in ("scalars", "slots", "history")]
+        lengths = [("slots_length", types.int64), ("history_length", types.int64)]
+        super().__init__(manager, bound, [*arrays, *lengths])
 
 
 @infer_getattr
@@ -124,12 +132,29 @@ def _scalars(context: Any, builder: Any, bound: BoundType, value: Any) -> Any:
     return builder.bitcast(opened.scalars, context.get_value_type(bound.record))
 
 
+def _array(context: Any, builder: Any, bound: BoundType, value: Any, name: str) -> Any:
+    """Return the slots or the history as the array that they are."""
+    kind = getattr(bound, name)
+    opened = cgutils.create_struct_proxy(bound)(context, builder, value=value)
+    array = context.make_array(kind)(context, builder)
+    size = context.get_constant(types.int64, kind.dtype.size)
+    fill: Any = arrayobj.populate_array
+    fill(
+        array,
+        data=builder.bitcast(getattr(opened, name), array.data.type),
+        shape=[getattr(opened, f"{name}_length")],
+        strides=[size],
+        itemsize=size,
+        meminfo=None,
+    )
+    return array
+
+
 @lower_getattr_generic(BoundType)
 def _read(context: Any, builder: Any, bound: BoundType, value: Any, name: str) -> Any:
     array, kind = bound.array_of(name)
     if array:
-        opened = cgutils.create_struct_proxy(bound)(context, builder, value=value)
-        rows = getattr(opened, array)
+        rows = _array(context, builder, bound, value, array)._getvalue()
         return context.get_getattr(kind, name)(context, builder, kind, rows, name)
     record = _scalars(context, builder, bound, value)
     return context.get_getattr(bound.record, name)(context, builder, bound.record, record, name)
@@ -147,12 +172,12 @@ def _bind(context: Any, scalars: Any, slots: Any, history: Any) -> Any:
     def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
         array = context.make_array(scalars)(context, builder, arguments[0])
         opened = cgutils.create_struct_proxy(call.return_type)(context, builder)
-        opened.scalars = builder.bitcast(array.data, ir.IntType(8).as_pointer())
-        opened.slots = arguments[1]
-        opened.history = arguments[2]
-        if context.enable_nrt:
-            context.nrt.incref(builder, slots, arguments[1])
-            context.nrt.incref(builder, history, arguments[2])
+        pointer = ir.IntType(8).as_pointer()
+        opened.scalars = builder.bitcast(array.data, pointer)
+        for i, name in ((1, "slots"), (2, "history")):
+            array = context.make_array(call.args[i])(context, builder, arguments[i])
+            setattr(opened, name, builder.bitcast(array.data, pointer))
+            setattr(opened, f"{name}_length", array.nitems)
         return opened._getvalue()
 
     return BoundType(scalars.dtype, slots, history)(scalars, slots, history), emit
@@ -173,7 +198,7 @@ def _bind_in_a_kernel(scalars: Any, slots: Any, history: Any) -> Any:
 def _copy_slot(context: Any, bound: Any, source: Any, slot: Any) -> Any:
     def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
         kind = call.args[0].slots
-        slots = _opened_slots(context, builder, call.args[0], arguments[0])
+        slots = _array(context, builder, call.args[0], arguments[0], "slots")
         there, here = (
             cgutils.get_item_pointer(context, builder, kind, slots, [at], wraparound=False)
             for at in arguments[1:]
@@ -189,7 +214,7 @@ def _copy_slot(context: Any, bound: Any, source: Any, slot: Any) -> Any:
 def _clear_slot(context: Any, bound: Any, slot: Any) -> Any:
     def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
         kind = call.args[0].slots
-        slots = _opened_slots(context, builder, call.args[0], arguments[0])
+        slots = _array(context, builder, call.args[0], arguments[0], "slots")
         here = cgutils.get_item_pointer(
             context, builder, kind, slots, [arguments[1]], wraparound=False
         )
@@ -224,12 +249,10 @@ def _clear(context: Any, bound: Any) -> Any:
 
     def emit(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
         kind = call.args[0]
-        slots = _opened_slots(context, builder, kind, arguments[0])
         zero = ir.Constant(ir.IntType(8), 0)
-        cgutils.memset(builder, slots.data, builder.mul(slots.nitems, slots.itemsize), zero)
-        opened = cgutils.create_struct_proxy(kind)(context, builder, value=arguments[0])
-        history = context.make_array(kind.history)(context, builder, opened.history)
-        cgutils.memset(builder, history.data, builder.mul(history.nitems, history.itemsize), zero)
+        for name in ("slots", "history"):
+            array = _array(context, builder, kind, arguments[0], name)
+            cgutils.memset(builder, array.data, builder.mul(array.nitems, array.itemsize), zero)
         for name in own:
             field = kind.record.typeof(name)
             value = context.get_constant_null(field)
@@ -237,11 +260,6 @@ def _clear(context: Any, bound: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(bound), emit
-
-
-def _opened_slots(context: Any, builder: Any, bound: BoundType, value: Any) -> Any:
-    opened = cgutils.create_struct_proxy(bound)(context, builder, value=value)
-    return context.make_array(bound.slots)(context, builder, opened.slots)
 
 
 @overload(change.copy_slot, jit_options=_OPTIONS)

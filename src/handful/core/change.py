@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from handful.core.state import NO_SLOT, State, begin_stay, fields, grow, slot_of
+from handful.core.slots import begin_stay, grow, slot_of
+from handful.core.state import NO_SLOT, State, fields
 
 S = TypeVar("S", bound=State)
 

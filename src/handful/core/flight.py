@@ -54,12 +54,14 @@ def turn_is_due(state: State, window: float) -> bool:
 
 def turn(state: State) -> None:
     """Write off what was in flight at the last turn, as lost, and begin the next window."""
+    in_flight, recent = state.in_flight, state.recent
     for slot in range(state.held):
-        overdue = state.in_flight[slot] - state.recent[slot]
-        state.missing[slot] += overdue
-        state.lost += overdue
-        state.in_flight[slot] = state.recent[slot]
-        state.recent[slot] = 0
+        if in_flight[slot] > 0:
+            overdue = in_flight[slot] - recent[slot]
+            state.missing[slot] += overdue
+            state.lost += overdue
+            in_flight[slot] = recent[slot]
+            recent[slot] = 0
     state.turned_before = state.turned
     state.turned = state.clock
 
@@ -70,9 +72,10 @@ def close(state: State, slot: int, t: int) -> int:
         state.forgotten += 1
         return FORGOTTEN
     if t > state.turned:
-        if state.recent[slot] == 0:
+        recent = state.recent[slot]
+        if recent == 0:
             return DUPLICATE
-        state.recent[slot] -= 1
+        state.recent[slot] = recent - 1
         state.in_flight[slot] -= 1
     elif t > state.turned_before:
         if state.in_flight[slot] == state.recent[slot]:
@@ -111,10 +114,11 @@ def answer(state: State, slot: int, t: int) -> int:
     became = close(state, slot, t)
     if became == CREDITED:
         state.rewards += 1
-    if became in (CREDITED, FORGOTTEN):
-        if state.answers < RECENT:
-            state.answers += 1
-        state.delay += (state.clock - t - state.delay) / state.answers
+    elif became != FORGOTTEN:
+        return became
+    if state.answers < RECENT:
+        state.answers += 1
+    state.delay += (state.clock - t - state.delay) / state.answers
     return became
 
 

@@ -14,9 +14,10 @@ Policies are functions of such a record. Numba compiles the same functions for r
     >>> class Favourite(State):
     ...     favourite: Slot
     >>> state = Favourite()
-    >>> admit(state, 0, arm=7)
-    >>> state.arm, state.held, state.favourite
-    ([7], 1, 0)
+    >>> state.clock, state.favourite, state.arm
+    (0, 0, [])
+
+What policies do with slots is in `handful.core.slots`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from struct import Struct
 from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from handful.core.arms import ENDLESS
-from handful.errors import MemoryFullError, SettingError, StateError
+from handful.errors import SettingError, StateError
 
 
 class Kind(NamedTuple):
@@ -441,77 +442,3 @@ def slot_size(cls: type[State]) -> int:
 
 def _listed(value: Any) -> Iterator[Any]:
     yield from value if isinstance(value, list) else (value,)
-
-
-# What policies do with slots. These functions run on records of both kinds.
-
-
-def grow(state: State, slots: int) -> None:
-    """Make room for so many slots. In a kernel there is room from the start."""
-    if slots > state.capacity:
-        raise MemoryFullError(
-            f"the arm memory holds at most {state.capacity} arms: reuse a slot before slot {slots}"
-        )
-    for name, kind in fields(type(state)).items():
-        if kind.per_slot:
-            column = getattr(state, name)
-            column.extend([0.0 if kind.code == "d" else 0] * (slots - len(column)))
-
-
-def extend(state: WithHistory, entries: int) -> None:
-    """Use so many entries of the history; new ones are 0. In a kernel there is room for them."""
-    for name, kind in fields(type(state)).items():
-        if kind.of_history:
-            column = getattr(state, name)
-            column.extend([0.0 if kind.code == "d" else 0] * (entries - len(column)))
-    state.entries = entries
-
-
-def admit(state: State, slot: int, arm: int) -> None:
-    """Begin a stay: give an arm a slot, with fresh statistics. What was there is forgotten."""
-    if slot >= len(state.arm):
-        grow(state, slot + 1)
-    if slot >= state.held:
-        state.held = slot + 1
-    state.arm[slot] = arm
-    state.pulls[slot] = 0
-    state.sums[slot] = 0.0
-    begin_stay(state, slot)
-
-
-def begin_stay(state: State, slot: int) -> None:
-    """Begin a stay in a slot: earlier decisions are not of it, and none is in flight."""
-    state.born[slot] = state.clock + 1
-    state.missing[slot] = 0
-    if state.in_flight[slot] == 0:
-        return  # nor is anything recent or kept, which are parts of it
-    state.in_flight[slot] = 0
-    state.recent[slot] = 0
-    state.kept[slot] = 0
-    state.kept_sum[slot] = 0.0
-    state.kept_before[slot] = 0
-    state.kept_before_sum[slot] = 0.0
-
-
-def slot_of(state: State, arm: int) -> int:
-    """The slot of an arm, or -1 where it is not in memory."""
-    arms = state.arm
-    for slot in range(state.held):
-        if arms[slot] == arm:
-            return slot
-    return -1
-
-
-def credit(state: State, slot: int, value: float) -> None:
-    """Count a reward of the arm in a slot, with a value in [0, 1]."""
-    state.pulls[slot] += 1
-    state.sums[slot] += value
-
-
-def most_pulled(state: State) -> int:
-    """The slot with the most pulls; ties go to the first."""
-    best = 0
-    for slot in range(1, state.held):
-        if state.pulls[slot] > state.pulls[best]:
-            best = slot
-    return best

@@ -24,10 +24,13 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from handful.core import flight
-from handful.core.rng import MASK, as_word, mix
+from handful.core.flight import CREDITED, DUPLICATE, EXPIRED
+from handful.core.rng import GOLDEN, MASK, as_word
 from handful.core.state import NO_SLOT, State
 
 CHECK_BITS = 16
+CHECK_MASK = 2**CHECK_BITS - 1
+ABOVE_CHECK = 64 - CHECK_BITS
 WINDOW = 64
 """The last decisions for which a second reward is recognised for certain."""
 Close = Callable[[State, int, int], int]
@@ -94,14 +97,14 @@ def recognised(state: State, ticket: int, memory: int) -> tuple[int, int, int]:
     """
     number = ticket >> CHECK_BITS
     t, slot = divmod(number, memory + 1)
-    if ticket & (1 << CHECK_BITS) - 1 != _check(number, state.key) or not 1 <= t <= state.clock:
+    if ticket & CHECK_MASK != _check(number, state.key) or not 1 <= t <= state.clock:
         state.refused += 1
         return UNKNOWN, 0, NO_SLOT
     if state.clock - t < WINDOW:
         bit = 1 << t % WINDOW
         if state.settled & bit:
             state.refused += 1
-            return flight.DUPLICATE, 0, NO_SLOT
+            return DUPLICATE, 0, NO_SLOT
         state.settled |= bit
     return OPEN, t, slot
 
@@ -116,11 +119,18 @@ def settle(
     became, t, slot = recognised(state, ticket, memory)
     if became == OPEN:
         became = close(state, slot, t)
-        if became in (flight.DUPLICATE, flight.EXPIRED):
+        if became == CREDITED:
+            return RECEIPTS[became], slot
+        if became in (DUPLICATE, EXPIRED):
             state.refused += 1
-    return RECEIPTS[became], slot if became == flight.CREDITED else NO_SLOT
+    return RECEIPTS[became], NO_SLOT
 
 
 def _check(number: int, key: int) -> int:
-    """Return the check bits of a number."""
-    return mix(as_word(number ^ key) & MASK) >> 64 - CHECK_BITS
+    """Return the check bits of a number: the highest bits of a product modulo 2^64.
+
+    Each check bit depends on every bit of the number and of the key up to its place in the product.
+    No run of 16 equal bits is in the constant, so a number with one bit changed has other check
+    bits.
+    """
+    return (as_word(number ^ key) * GOLDEN & MASK) >> ABOVE_CHECK

@@ -19,7 +19,8 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
-from handful.core.state import Floats, Int, Ints, State, admit, credit, grow
+from handful.core.slots import admit, credit, grow
+from handful.core.state import Floats, Int, Ints, State
 from handful.errors import StateError
 from handful.policies.base import Policy
 from handful.policies.definition import UNBOUNDED

@@ -17,6 +17,7 @@ from handful.core.flight import answer, close, keep, turn_is_due
 from handful.core.reservoir import Reservoir
 from handful.core.state import NO_SLOT, State
 from handful.core.tickets import Decision, Receipt, issue, issue_guest, settle, ticket_for
+from handful.core.tuples import new_tuple
 from handful.errors import ExhaustedError, SettingError, integer
 from handful.policies.allowed import Allowed, Permission, drawn_guest, stand_in
 from handful.policies.changes import changed, indices_to_remove, listed, new_labels
@@ -99,8 +100,11 @@ class Policy(Shown):
         if n is None:
             if allowed is not None:
                 return self._decide_among(allowed, 1)[0]
-            with self._lock:
+            self._acquire()
+            try:
                 return self._decide()
+            finally:
+                self._release()
         count = integer("n", n)
         if not 1 <= count <= MOST_AT_ONCE:
             raise SettingError(f"n={n!r}: give from 1 to {MOST_AT_ONCE} decisions at once")
@@ -115,21 +119,31 @@ class Policy(Shown):
         state = self._state
         if turn_is_due(state, self._window):
             self._end_window(state, self._default, self._p)
-        slot = self._next_with_care(release) if self._careful else self._propose(state, self._p)
-        self._refuse_slot(slot)
-        state = self._state
-        arm = -1
+        if self._careful:
+            slot = self._next_with_care(release)
+            state = self._state
+        else:
+            slot = self._propose(state, self._p)
+        try:
+            arm = state.arm[slot]
+            if not (0 <= slot < state.held and 0 <= arm < self._arms.n):
+                self._refuse_slot(slot)
+        except (IndexError, TypeError):
+            self._refuse_slot(slot)
+            raise
         if permission is not None:
-            slot, arm = self._allowed_slot(slot, permission)
+            slot, guest = self._allowed_slot(slot, permission)
+            arm = state.arm[slot] if slot >= 0 else guest
+        label = self._label(arm)
         pending = state.pending
         if pending != NO_SLOT and (pending >= state.held or state.born[pending] > state.clock):
             state.pending = NO_SLOT  # the selected arm has just left memory
         if slot < 0:
             issue_guest(state)
-            return Decision(self._label(arm), ticket_for(state, self._no_slot, self._no_slot))
-        label = self._label(state.arm[slot])
-        issue(state, slot)
-        return Decision(label, ticket_for(state, slot, self._no_slot))
+            slot = self._no_slot
+        else:
+            issue(state, slot)
+        return new_tuple(Decision, (label, ticket_for(state, slot, self._no_slot)))
 
     def _decide_among(self, allowed: Allowed, count: int) -> list[Decision]:
         permission = Permission(allowed)
@@ -171,9 +185,13 @@ class Policy(Shown):
         It is credited if the arm is still in memory from the stay that was decided in. A reward
         that is not a number in range is an error, and its ticket stays open.
         """
-        value = unit_reward(reward, self._rescale)
+        if type(reward) is float and self._rescale is None and 0.0 <= reward <= 1.0:
+            value = reward
+        else:
+            value = unit_reward(reward, self._rescale)
         number = ticket if type(ticket) is int else whole_ticket(ticket)
-        with self._lock:
+        self._acquire()
+        try:
             state = self._state
             if self._defaults:
                 return settle(state, number, self._no_slot, partial(keep, reward=value))[0]
@@ -181,6 +199,8 @@ class Policy(Shown):
             if slot != NO_SLOT:
                 self._observe(state, slot, value, self._p)
             return receipt
+        finally:
+            self._release()
 
     def drop(self, ticket: int) -> Receipt:
         """Write off a decision now: its reward will not come. Say what became of it.

@@ -25,7 +25,8 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
-from handful.core.state import Float, Floats, Slot, Small, State, admit, credit
+from handful.core.slots import admit, credit
+from handful.core.state import Float, Floats, Slot, Small, State
 from handful.errors import StateError
 from handful.policies.base import Policy
 from handful.policies.settings import PLANNED, Setting

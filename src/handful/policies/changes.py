@@ -12,7 +12,8 @@ from typing import Any
 from handful.core.arms import FiniteArms, plain_label
 from handful.core.change import as_record, changer, rename_removed, vacate, without_arms
 from handful.core.reservoir import Reservoir
-from handful.core.state import State, slot_of
+from handful.core.slots import slot_of
+from handful.core.state import State
 from handful.errors import SettingError, UnknownArmError
 from handful.policies.definition import Definition
 

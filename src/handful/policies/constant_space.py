@@ -34,7 +34,8 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
-from handful.core.state import Float, Int, Slot, credit
+from handful.core.slots import credit
+from handful.core.state import Float, Int, Slot
 from handful.errors import StateError
 from handful.policies.hand import HandPolicy, HandState, bring_up, check_hand, renumber
 from handful.policies.schedule import FOREVER

@@ -29,8 +29,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
+from handful.core.slots import credit, most_pulled
 from handful.core.state import State as AnyState
-from handful.core.state import credit, most_pulled
 from handful.errors import SettingError, integer
 from handful.policies.settings import Setting, check_memory
 

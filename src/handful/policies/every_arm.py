@@ -10,7 +10,7 @@ from typing import Any
 
 from handful.core.change import clear_slot, vacate
 from handful.core.shuffle import arm_at
-from handful.core.state import admit, slot_of
+from handful.core.slots import admit, slot_of
 from handful.errors import StateError
 from handful.policies.base import Policy
 

@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from handful.core.rng import beta_from_one
+from handful.core.slots import credit, extend
 from handful.core.state import (
     Count,
     Counts,
@@ -33,8 +34,6 @@ from handful.core.state import (
     HistorySmalls,
     State,
     WithHistory,
-    credit,
-    extend,
 )
 from handful.errors import StateError
 from handful.policies.every_arm import EveryArm

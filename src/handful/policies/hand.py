@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from handful.core.shuffle import arm_at
-from handful.core.state import Int, Slot, Small, State, admit, credit, slot_of
+from handful.core.slots import admit, credit, slot_of
+from handful.core.state import Int, Slot, Small, State
 from handful.errors import StateError
 from handful.policies.base import Policy
 from handful.policies.definition import place_in_passes

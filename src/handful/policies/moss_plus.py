@@ -25,17 +25,8 @@ from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 from handful.core.rng import uniform
-from handful.core.state import (
-    Counts,
-    HistoryCounts,
-    HistoryFloats,
-    Int,
-    Small,
-    WithHistory,
-    admit,
-    credit,
-    extend,
-)
+from handful.core.slots import admit, credit, extend
+from handful.core.state import Counts, HistoryCounts, HistoryFloats, Int, Small, WithHistory
 from handful.errors import StateError
 from handful.policies.base import Policy
 from handful.policies.settings import PLANNED, Setting

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from handful.core.state import Float, credit
+from handful.core.slots import credit
+from handful.core.state import Float
 from handful.errors import StateError
 from handful.policies.hand import HandPolicy, HandState, check_hand
 from handful.policies.settings import Setting, whole_setting

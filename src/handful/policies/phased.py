@@ -24,7 +24,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from handful.core.change import move, vacate
 from handful.core.rng import Generator
 from handful.core.shuffle import arm_at, position_of
-from handful.core.state import Int, Small, State, admit, most_pulled, slot_of
+from handful.core.slots import admit, most_pulled, slot_of
+from handful.core.state import Int, Small, State
 from handful.errors import RuleError, SettingError, StateError
 from handful.policies.base import Policy
 from handful.policies.schedule import (

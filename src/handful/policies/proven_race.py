@@ -38,7 +38,8 @@ from typing import Any
 
 from handful.core.divergence import kl, kl_upper
 from handful.core.shuffle import arm_at
-from handful.core.state import Float, Int, admit
+from handful.core.slots import admit
+from handful.core.state import Float, Int
 from handful.errors import StateError
 from handful.policies.definition import Parameters
 from handful.policies.hand import BestPolicy, BestState, check_best, renumber, toss

@@ -23,7 +23,8 @@ from __future__ import annotations
 import math
 
 from handful.core.rng import uniform
-from handful.core.state import Counts, Floats, Ints, State, credit
+from handful.core.slots import credit
+from handful.core.state import Counts, Floats, Ints, State
 from handful.errors import StateError
 from handful.policies.definition import Parameters
 from handful.policies.every_arm import EveryArm

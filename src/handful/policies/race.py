@@ -12,7 +12,7 @@ pulls, by the m0 of now):
               later                                         t >= K e^V
     DUEL    t0 = t + 1 when it begins, d the mean delay of rewards in decisions, and
               in the first pass   l = max(2, t0/i / (1 + d/(M-1))),   level = c ln l
-              later               l = max(2, min(t0, 6 e^(R V))),     level = c R V
+              later               l = max(2, min(t0, 5 e^(R V))),     level = c R V
             with R = 1.2 + 0.05 log2(M/2) and c = 1/3; c = 0.5 for an arm known in memory
     WIN     m1 > m0, and n1 > n0 or n1 kl(m1, m0) > ln t0
     LOSE    m1 <= m0, and e = n1 kl(m1, m0) n0/(n0 + n1) > theta = level (1 - ln n1 / ln l), and at
@@ -56,7 +56,7 @@ from typing import ClassVar
 
 from handful.core.divergence import kl
 from handful.core.shuffle import arm_at
-from handful.core.state import admit, slot_of
+from handful.core.slots import admit, slot_of
 from handful.errors import SettingError
 from handful.policies.base import Policy
 from handful.policies.definition import place_in_passes

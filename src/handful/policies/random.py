@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handful.core.rng import uniform
-from handful.core.state import admit
+from handful.core.slots import admit
 from handful.policies.definition import Parameters
 from handful.policies.hand import HandPolicy, HandState, bring_up, check_hand
 

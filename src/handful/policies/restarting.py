@@ -31,7 +31,8 @@ from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 from handful.core.divergence import kl, kl_upper
-from handful.core.state import Count, Floats, HistoryFloats, Int, Ints, WithHistory, credit, extend
+from handful.core.slots import credit, extend
+from handful.core.state import Count, Floats, HistoryFloats, Int, Ints, WithHistory
 from handful.errors import StateError
 from handful.policies.every_arm import EveryArm, admit_all
 from handful.policies.settings import PLANNED, Setting

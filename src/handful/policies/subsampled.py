@@ -23,7 +23,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from handful.core.shuffle import arm_at
-from handful.core.state import Float, Slot, Small, State, admit, credit
+from handful.core.slots import admit, credit
+from handful.core.state import Float, Slot, Small, State
 from handful.errors import StateError
 from handful.policies.base import Policy
 from handful.policies.definition import UNBOUNDED

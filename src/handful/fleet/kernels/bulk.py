@@ -19,7 +19,6 @@ from handful.compiling.jit import family, kernel, named, use
 from handful.compiling.state import bind
 from handful.core import change, flight, tickets
 from handful.fleet.kernels.members import (
-    AHEAD,
     DONE,
     MOST_DECISIONS,
     NEXT,
@@ -31,7 +30,7 @@ from handful.fleet.kernels.members import (
     WRONG_SLOT,
     Desk,
     Rows,
-    ask_for,
+    ask_ahead,
     close,
     list_part,
     opener,
@@ -97,8 +96,8 @@ def decide_kernel(policy: Any) -> Callable[..., int]:
         now = bind(desk.scalars, desk.slots, desk.history)
         mine = desk.mine
         n = list_part(ids, desk.at[NEXT], part, parts, mine)
-        ask_for(fleet.rows, ids, mine, 0, min(AHEAD, n))
         for turn in range(n):
+            ask_ahead(fleet.rows, ids, mine, turn, n)
             here = mine[turn]
             desk.at[NEXT] = here
             if desk.at[USED] == len(desk.spare):
@@ -119,7 +118,6 @@ def decide_kernel(policy: Any) -> Callable[..., int]:
             tickets.issue(now, slot)
             given[here] = tickets.ticket_for(now, slot, how.no_slot)
             close(now, member, fleet, desk, draws)
-            ask_for(fleet.rows, ids, mine, turn + AHEAD, min(turn + AHEAD + 1, n))
         return DONE
 
     return kernel(decide, kin)
@@ -139,8 +137,8 @@ def reward_kernel(policy: Any) -> Callable[..., int]:
         keeps = how.default == how.default
         mine = desk.mine
         n = list_part(ids, desk.at[NEXT], part, parts, mine)
-        ask_for(fleet.rows, ids, mine, 0, min(AHEAD, n))
         for turn in range(n):
+            ask_ahead(fleet.rows, ids, mine, turn, n)
             here = mine[turn]
             desk.at[NEXT] = here
             if desk.at[USED] == len(desk.spare):
@@ -161,7 +159,6 @@ def reward_kernel(policy: Any) -> Callable[..., int]:
                     observe(now, slot, rewards[here], p)
             receipts[here] = became
             close(now, member, fleet, desk, draws)
-            ask_for(fleet.rows, ids, mine, turn + AHEAD, min(turn + AHEAD + 1, n))
         return DONE
 
     return kernel(reward, kin)
@@ -180,8 +177,8 @@ def look_kernel(policy: Any) -> Callable[..., None]:
         now = bind(desk.scalars, desk.slots, desk.history)
         mine = desk.mine
         n = list_part(ids, 0, part, parts, mine)
-        ask_for(fleet.rows, ids, mine, 0, min(AHEAD, n))
         for turn in range(n):
+            ask_ahead(fleet.rows, ids, mine, turn, n)
             here = mine[turn]
             open_member(now, ids[here], fleet, desk, p)
             recommended[here] = recommend_arm(now, p)
@@ -199,7 +196,6 @@ def look_kernel(policy: Any) -> Callable[..., None]:
                     pulls[here, slot] = now.pulls[slot]
                     sums[here, slot] = now.sums[slot]
                 counts[here, 6] = waiting
-            ask_for(fleet.rows, ids, mine, turn + AHEAD, min(turn + AHEAD + 1, n))
 
     return kernel(look, kin)
 

@@ -31,7 +31,11 @@ from handful.fleet.layout import BEGUN, KEY, WIDE, Layout
 SHIFT = 6
 """A block has 2^SHIFT members."""
 AHEAD = 32
-"""Rows are asked for so many members before they are needed."""
+"""Rows are asked for so many at once, and so many members before they are needed.
+
+A request for a row whose page is not in the TLB waits for the walk of the page table. If requests
+were made one by one, between visits, each visit would wait for a walk; those made at once overlap.
+"""
 DONE, NO_ROOM, WRONG_SLOT, WRONG_ARM, TOO_MANY = range(5)
 """Why a kernel returns: all done; no wide row is left; what is wrong with a member."""
 MOST_DECISIONS = 2**31 - 2
@@ -125,6 +129,13 @@ def ask_for(rows: Any, ids: Ints, mine: Any, first: int, last: int) -> None:
     """Ask for the rows of some of the members that are listed."""
     for i in range(first, last):
         prefetch(rows, ids[mine[i]])
+
+
+@inlined
+def ask_ahead(rows: Any, ids: Ints, mine: Any, turn: int, n: int) -> None:
+    """Ask, now and then, for the rows of the members whose turns are about to come, of n."""
+    if turn % AHEAD == 0:
+        ask_for(rows, ids, mine, turn + AHEAD if turn else 0, min(turn + 2 * AHEAD, n))
 
 
 @use

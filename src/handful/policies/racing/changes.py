@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handful.core.change import vacate
-from handful.core.state import admit
+from handful.core.slots import admit
 from handful.policies.base import Policy
 from handful.policies.racing.duels import begin_duel, break_off
 from handful.policies.racing.record import (

@@ -35,7 +35,7 @@ class Constants(NamedTuple):
     """c: the share of R V that a fresh arm is asked for in a pass."""
     known: float = 0.5
     """c for an arm whose statistics are in memory."""
-    longest: float = 6.0
+    longest: float = 5.0
     """Times e^(R V): how long a tie may last in later passes."""
     budget: float = 2.5
     """Arms that come up may have cost sqrt(budget G ln t)."""
