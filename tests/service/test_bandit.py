@@ -15,8 +15,9 @@ import pytest
 from handful.errors import DamagedStoreError, HandfulError, SettingError, StateError
 from handful.policies import POLICIES
 from handful.service import bodies as b
-from handful.service.bandit import Bandit, Config
+from handful.service.bandit import Bandit
 from handful.service.bandits import StoreLookUp
+from handful.service.config import Config
 from handful.service.desk import Session
 from handful.service.problems import Problem
 from handful.storage.rows import Kind

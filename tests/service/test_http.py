@@ -89,6 +89,20 @@ async def test_answers_come_in_the_order_of_their_requests() -> None:
 
 
 @in_loop
+async def test_connections_take_turns_with_the_place_that_they_read_into() -> None:
+    async with connections() as connect:
+        lines = [connect() for _ in range(3)]
+        for half in (slice(0, 60), slice(60, None)):
+            for line in lines:
+                part = DECIDE[half]
+                line.protocol.get_buffer(-1)[: len(part)] = part
+                line.protocol.buffer_updated(len(part))
+        for line in lines:
+            (answer,) = await line.answers(1)
+            assert answer[9:12] == b"201"
+
+
+@in_loop
 async def test_a_service_that_stops_answers_first_and_hangs_up_then() -> None:
     async with connections() as connect:
         line = connect()

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from handful.errors import DamagedStoreError, NewerStoreError, StoreInUseError
+from handful.errors import DamagedStoreError, NewerStoreError, StoreError, StoreInUseError
 from handful.service import bandits
 from handful.service.bodies import NewBandit, NewDecisions
 from handful.service.desk import Desk
 from handful.service.doctor import examine
 from handful.service.problems import Problem
 from handful.storage import SQLiteStorage
-from handful.storage.rows import Snapshot
+from handful.storage.rows import Kind, Row, Snapshot
 from tests.service.workload import Workload, states
 
 
@@ -283,3 +283,25 @@ def test_a_backup_beside_the_write_ahead_log_of_another_store_is_refused(tmp_pat
     with desk.batch() as session:
         assert session.describe("a").decisions == 0
     desk.close()
+
+
+def test_what_is_written_after_a_commit_was_prepared_is_refused(tmp_path: Path) -> None:
+    """The head of the store would not be that of its log: the next start would be refused."""
+    path = tmp_path / "store.db"
+    with SQLiteStorage(path, durable=False) as storage:
+        for numbers in ([1], []):
+            tx = storage.begin()
+            tx.append([Row(seq, 0, 1, Kind.CREATED) for seq in numbers])
+            tx.prepare_commit()
+            tx.append([Row(len(numbers) + 1, 0, 1, Kind.CREATED)])
+            with pytest.raises(StoreError, match="after `prepare_commit`"):
+                tx.commit()
+        with storage.begin() as tx:
+            assert tx.last() == (0, 0)
+            tx.append([Row(1, 0, 1, Kind.CREATED)])
+            tx.prepare_commit()
+            tx.prepare_commit()
+    with SQLiteStorage(path, durable=False) as storage:
+        assert storage.verify() == []
+        with storage.begin() as tx:
+            assert tx.last() == (1, 0)

@@ -1,16 +1,19 @@
 """The decision service: `handful serve`.
 
-bandit.py             a live bandit: what follows from its rows in the log
+bandit.py             a live bandit: what follows from its rows in the log; config.py has its
+                      settings, counted.py its counters, saving.py its bytes
 bandits.py            the live bandits: loaded from the store, and saved to it
 desk.py               requests, each within one transaction
 bandit_requests.py    ... about bandits and their arms
 decision_requests.py  ... about decisions and their rewards
 batch.py              what the requests of one transaction share
+recent.py             decisions that have no answer yet, in memory
 shared.py             a store that other servers use, too; shared_session.py, shared_bandits.py
 copying.py            a store in another place, and the proof that it is the same
 writer.py             runs requests, and commits many at once
+disk.py               the thread that waits for the disk
 bodies.py             the JSON that comes in and goes out
-http.py               HTTP/1.1 on one connection
+http.py               HTTP/1.1 on one connection; answer_heads.py has the heads of answers
 app.py                the application: what every request passes through
 endpoint.py           a request for an operation of api.py, in three steps
 """

@@ -17,9 +17,10 @@ import time
 import msgspec
 
 from handful.service import openapi
+from handful.service.answer_heads import Heads
 from handful.service.api import OPERATIONS
 from handful.service.asgi import Headers, Message, Receive, Scope, Send
-from handful.service.auth import Caller, Keys, had_key
+from handful.service.auth import ANYBODY, Caller, Keys, had_key
 from handful.service.bodies import Health
 from handful.service.desk import Desk
 from handful.service.endpoint import Endpoint
@@ -29,7 +30,7 @@ from handful.service.metrics import Metrics
 from handful.service.origins import Origins
 from handful.service.page import Page
 from handful.service.problems import Problem
-from handful.service.replies import JSON, Reply, SendReply, failed, refused
+from handful.service.replies import JSON, Reply, SendAnswer, failed, refused
 from handful.service.request import Request, body_of
 from handful.service.routes import Handler, Plain, Route, Routes
 from handful.service.writer import Writer
@@ -38,6 +39,11 @@ log = logging.getLogger("handful.service")
 
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
 NO_STORE = (b"cache-control", b"no-store")
+STANDARD = (NO_SNIFF, NO_STORE)
+"""Headers of every answer."""
+READ_AT_ONCE = 2**16
+"""Bytes that are read from a connection at once. asyncio would make room for 256 KiB for each
+request, which the system then has to map."""
 LOOPBACK_HOSTS = re.compile(rb"(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?", re.IGNORECASE)
 OF_PROXIES = frozenset(
     b"forwarded via x-real-ip x-forwarded-for x-forwarded-host x-forwarded-port x-forwarded-proto "
@@ -62,6 +68,9 @@ class Service:
     ) -> None:
         self.desk = desk
         self.writer = Writer(desk)
+        self.heads = Heads()
+        self.received = memoryview(bytearray(READ_AT_ONCE))
+        """What was read last from any connection; it is used up before the next one is read."""
         self.limits = limits = limits or Limits()
         self.metrics = Metrics()
         with desk.batch() as session:
@@ -88,7 +97,7 @@ class Service:
 
     # A request for an operation that has come as a whole.
 
-    def answer(self, request: Request, raw: bytes, reply: SendReply) -> bool:
+    def answer(self, request: Request, raw: bytes, reply: SendAnswer) -> bool:
         """Answer a request by a call of `reply`; return False if it must come by ASGI."""
         route = self._routes.find(request)
         endpoint = None if route is None else route.handlers.get(request.method)
@@ -98,7 +107,7 @@ class Service:
 
         def done(status: int, body: bytes, headers: Headers) -> None:
             self._at_once -= 1
-            reply(status, body, (*headers, *self._standard(request)))
+            reply(status, body, headers + self._standard(request), request.id.encode())
             self._note(request, route, status, began)
 
         self._at_once += 1
@@ -152,7 +161,7 @@ class Service:
             await self._respond(request, send, reply)
         self._note(request, route, reply[0], began)
         if events is not None:
-            await self.live.send(send, receive, events, self._standard(request))
+            await self.live.send(send, receive, events, self._with_id(request))
 
     def _handler(self, route: Route | None, method: str) -> Handler:
         """Return what handles a request."""
@@ -183,7 +192,7 @@ class Service:
 
     async def _respond(self, request: Request, send: Send, reply: Reply) -> None:
         status, body, headers = reply
-        standard = self._standard(request)
+        standard = self._with_id(request)
         if any(name == b"cache-control" for name, _ in headers):
             standard = tuple(each for each in standard if each != NO_STORE)
         length = () if status == 204 else ((b"content-length", b"%d" % len(body)),)
@@ -212,18 +221,22 @@ class Service:
             raise Problem(503, "too many requests at once: try again soon", retry_after=1)
         if self.keys.is_open:
             _check_local(request.headers)
-        caller = self.keys.caller(request.text(b"authorization"))
+            caller = ANYBODY
+        else:
+            caller = self.keys.caller(request.text(b"authorization"))
         request.caller = caller
         self._buckets.take(caller.id)
         return caller
 
     def _standard(self, request: Request) -> Headers:
-        """Return the headers of every answer."""
-        own = (b"x-request-id", request.id.encode())
+        """Return the headers of every answer, but for the id of the request."""
         origin = request.headers.get(b"origin")
         if origin is None or request.method == "OPTIONS":
-            return NO_SNIFF, NO_STORE, own
-        return NO_SNIFF, NO_STORE, own, *self._origins.headers(origin)
+            return STANDARD
+        return STANDARD + self._origins.headers(origin)
+
+    def _with_id(self, request: Request) -> Headers:
+        return *self._standard(request), (b"x-request-id", request.id.encode())
 
     def _note(self, request: Request, route: Route | None, status: int, began: float) -> None:
         """Count a request that was answered, and log it if that is asked for."""

@@ -9,8 +9,7 @@ that the arm is the one in the log.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
@@ -20,44 +19,17 @@ import handful
 from handful.core.posted import PostedArms
 from handful.core.rng import generator_from, uniform, words
 from handful.core.tickets import Decision, Receipt
-from handful.errors import DamagedStoreError, SettingError, StateError, UnknownNameError
+from handful.core.tuples import new_tuple
+from handful.errors import DamagedStoreError, SettingError, UnknownNameError
 from handful.policies import POLICIES, Policy
-from handful.policies.settings import unit_reward
+from handful.service.config import Change, Config, check_change
+from handful.service.counted import Counted
 from handful.service.delays import Delays
+from handful.service.saving import SavedBandit
 from handful.storage.rows import Due, Kind, Row
 
 RECENT = 1000
 """The recent reward rate is that of about so many rewards."""
-
-FORMAT = 1
-"""The version of a bandit's bytes."""
-
-
-class Config(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """What a bandit is made from."""
-
-    name: str
-    policy: str
-    memory: int | None = None
-    settings: dict[str, float] = {}
-    seed: int
-    window: float | None = None
-    """Seconds after which a reward that has not come is written off."""
-    default: float | None = None
-    """The reward of a decision that is written off; None: it counts as lost."""
-    explore: float = 0.0
-    """The share of decisions for arms drawn uniformly."""
-    rescale: tuple[float, float] | None = None
-    open: bool = False
-    """Whether arms are posted as they are born, and drawn when the policy wants one."""
-
-
-class Change(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Settings that may change while a bandit runs."""
-
-    window: float | None
-    default: float | None
-    explore: float
 
 
 class Choice(NamedTuple):
@@ -70,48 +42,7 @@ class Choice(NamedTuple):
     label: str
 
 
-class Counted(msgspec.Struct, array_like=True):
-    """What a bandit counts, beside its policy."""
-
-    decisions: int = 0
-    rewards: int = 0
-    """Rewards that came in time."""
-    forgotten: int = 0
-    """... whose arm had left memory."""
-    dropped: int = 0
-    expired: int = 0
-    late: int = 0
-    """Rewards that came after the window of their decision."""
-    total: float = 0.0
-    """The sum of the rewards that came in time."""
-    recent: float = 0.0
-    closed: int = 0
-    """The last decision whose window has ended, as far as windows were looked at."""
-
-    @property
-    def waiting(self) -> int:
-        """Decisions whose reward may still come."""
-        return self.decisions - self.rewards - self.dropped - self.expired
-
-
-class _Saved(msgspec.Struct, array_like=True):
-    """A bandit as bytes."""
-
-    format: int
-    config: Config
-    counted: Counted
-    delays: list[int]
-    explorer: tuple[int, int]
-    arms: int
-    """How many arms were ever added."""
-    order: list[int] | None
-    """The numbers of the arms in the order of the policy; None: all, in the order of adding."""
-    barred: list[int]
-    asked: int
-    policy: bytes
-
-
-class Bandit:
+class Bandit(SavedBandit):
     """A bandit in memory."""
 
     def __init__(self, config: Config, labels: Sequence[str]) -> None:
@@ -135,8 +66,8 @@ class Bandit:
         self.numbers = {label: number for number, label in enumerate(labels)}
         if len(self.numbers) < len(labels):
             raise SettingError("a label is given twice: labels must differ")
-        self.barred: dict[str, int] = {}
-        self._drawable: tuple[frozenset[str] | None, list[str]] | None = None
+        self.barred = {}
+        self._drawable = None
         self.policy = self._make(PostedArms(labels) if config.open else list(labels))
 
     def _make(self, arms: Any) -> Policy:
@@ -155,7 +86,7 @@ class Bandit:
     def decide(self, allowed: frozenset[str] | None) -> Choice:
         """Return the arm of the next decision."""
         explore = self.config.explore
-        permitted = self._permitted(allowed)
+        permitted = self._permitted(allowed) if self.barred else allowed
         if explore <= 0.0:
             decision = self.policy.decide(allowed=permitted)
             choice = self._choice(decision, self._uniform(allowed))
@@ -165,12 +96,11 @@ class Bandit:
         return choice
 
     def _choice(self, decision: Decision, probability: float | None) -> Choice:
-        return Choice(self.numbers[decision.arm], decision.ticket, probability, decision.arm)
+        label, ticket = decision
+        return new_tuple(Choice, (self.numbers[label], ticket, probability, label))
 
     def _permitted(self, allowed: frozenset[str] | None) -> Any:
         barred = self.barred
-        if not barred:
-            return allowed
         if allowed is not None:
             return allowed.difference(barred)
         return lambda label: label not in barred
@@ -340,57 +270,6 @@ class Bandit:
         elif kind != Kind.DELETED:
             raise DamagedStoreError(f"row {row.seq} of the log has a kind that is not known")
 
-    # Bytes.
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state but for labels, which the store has."""
-        policy = self.policy
-        asked = policy._arms.asked if isinstance(policy._arms, PostedArms) else 0
-        in_order = self.config.open or len(self.numbers) == self.added
-        order = None if in_order else [self.numbers[label] for label in _listed(policy)]
-        return _encode(
-            _Saved(
-                FORMAT,
-                self.config,
-                self.counted,
-                self.delays.counts,
-                (self.explorer[0], self.explorer[1]),
-                self.added,
-                order,
-                list(self.barred.values()),
-                asked,
-                policy.to_bytes(),
-            )
-        )
-
-    @classmethod
-    def from_bytes(cls, body: bytes, labels: Callable[[Iterable[int]], dict[int, str]]) -> Bandit:
-        """Return the bandit that `to_bytes` saved; `labels` gives the labels of arms by number."""
-        try:
-            saved = _decode(body)
-        except msgspec.MsgspecError as error:
-            raise StateError(f"a snapshot cannot be read: {error}") from None
-        if saved.format != FORMAT:
-            raise StateError(f"a snapshot has the format {saved.format}, not {FORMAT}")
-        bandit = cls.__new__(cls)
-        bandit.config, bandit.counted = saved.config, saved.counted
-        bandit.delays = Delays(saved.delays)
-        bandit.explorer = list(saved.explorer)
-        bandit.added = saved.arms
-        numbers = range(saved.arms) if saved.order is None else saved.order
-        found = labels(numbers)
-        listed = [found[number] for number in numbers]
-        bandit.numbers = {found[number]: number for number in sorted(numbers)}
-        bandit.barred = {found[number]: number for number in saved.barred}
-        bandit._drawable = None
-        arms: Any = listed
-        if saved.config.open:
-            arms = PostedArms.restored(listed[0], saved.arms, saved.asked, dict(enumerate(listed)))
-        bandit.policy = handful.from_bytes(saved.policy, arms=arms)
-        if saved.config.open:
-            arms.release_but(bandit.policy._state.arm[: bandit.policy._state.held])
-        return bandit
-
 
 class LookUp(Protocol):
     """What folding a row needs from the store."""
@@ -403,32 +282,3 @@ class LookUp(Protocol):
 
     def due_of(self, bandit: int, after: int, upto: int) -> list[Due]:
         """Return the decisions of a bandit with `after` < number <= `upto`."""
-
-
-def check_change(
-    window: float | None,
-    default: float | None,
-    explore: float,
-    rescale: tuple[float, float] | None,
-) -> None:
-    """Refuse settings of a bandit that cannot work."""
-    if window is not None and not 0.0 < window <= 10**9:
-        raise SettingError(f"window={window!r}: give more than 0 and at most 10^9 seconds")
-    if default is not None:
-        if window is None:
-            raise SettingError(
-                f"default={default!r} stands in for rewards that do not come in time: give window "
-                "as well, the number of seconds to wait"
-            )
-        unit_reward(default, rescale, "default")
-    if not (math.isfinite(explore) and 0.0 <= explore <= 1.0):
-        raise SettingError(f"explore={explore!r}: give a probability from 0 to 1")
-
-
-def _listed(policy: Policy) -> list[str]:
-    arms: Any = policy.arms
-    return list(arms)
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Saved).decode

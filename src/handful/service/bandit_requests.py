@@ -10,7 +10,7 @@ import msgspec
 from handful.errors import DamagedStoreError
 from handful.policies import POLICIES
 from handful.service import shown
-from handful.service.bandit import Bandit, Change, Config
+from handful.service.bandit import Bandit
 from handful.service.batch import Batch, granted
 from handful.service.bodies import (
     ArmList,
@@ -24,6 +24,7 @@ from handful.service.bodies import (
     NewBandit,
     shown_time,
 )
+from handful.service.config import Change, Config
 from handful.service.problems import Problem
 from handful.storage.rows import BanditRow, Kind
 
@@ -54,13 +55,13 @@ class BanditRequests(Batch):
             rescale=given.rescale,
             open=given.open,
         )
-        bandit = granted(lambda: Bandit(config, given.arms))
+        bandit = granted(Bandit, config, given.arms)
         number = self.tx.number("bandits") + 1
         if self.tx.bandit(number) is not None:
             raise DamagedStoreError(f"bandit {number} is there before it is made: restore a backup")
         self.tx.set_number("bandits", number)
         note = msgspec.json.encode((config, given.arms))
-        seq = self.write(Kind.CREATED, number, note=note)
+        seq = self.write(Kind.CREATED, number, note=note).seq
         self.bandits.put_row(self.tx, BanditRow(number, given.name, seq))
         self.tx.put_labels(number, 0, given.arms)
         self.flush()  # another bandit may be saved in place of this one, with all its rows
@@ -101,7 +102,7 @@ class BanditRequests(Batch):
             default=config.default if given.default is msgspec.UNSET else given.default,
             explore=config.explore if given.explore is msgspec.UNSET else given.explore,
         )
-        granted(lambda: bandit.check_change(change))
+        granted(bandit.check_change, change)
         toggles = (change.default is None) != (config.default is None)
         if toggles and bandit.counted.waiting:
             raise Problem(
@@ -188,7 +189,7 @@ class BanditRequests(Batch):
         if len(set(labels)) < len(labels):
             raise Problem(422, "a label is given twice: give each arm once")
         first = bandit.added
-        granted(lambda: bandit.add(labels))
+        granted(bandit.add, labels)
         self.write(Kind.ADDED, row.id, first, note=msgspec.json.encode(labels))
         self.tx.put_labels(row.id, first, labels)
         return ArmsAdded(shown.n_arms(bandit), len(labels))
@@ -204,6 +205,6 @@ class BanditRequests(Batch):
         )
         if missing is not None:
             raise Problem(404, f"{missing!r} is not an arm of {name!r}")
-        granted(lambda: bandit.remove(labels))
+        granted(bandit.remove, labels)
         self.write(Kind.REMOVED, row.id, note=msgspec.json.encode(labels))
         return ArmsRemoved(shown.n_arms(bandit), len(labels))

@@ -8,30 +8,41 @@ memory and its rows in the store are kept together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
+from handful.core.tuples import new_tuple
 from handful.errors import DamagedStoreError, ExhaustedError, HandfulError, StoreError
 from handful.service.bandit import Bandit
 from handful.service.bandits import Bandits, StoreLookUp
 from handful.service.ids import Ids
 from handful.service.problems import Problem
+from handful.service.recent import Recent
 from handful.service.windows import Windows
 from handful.storage.contract import Transaction
 from handful.storage.rows import ANSWERS, BanditRow, Kind, Row
 
+P = ParamSpec("P")
 T = TypeVar("T")
+assert len(Row._fields) == 9, "`Batch.write` makes a row of nine fields"
 
 
 class Batch:
     """What the requests of one transaction share."""
 
     def __init__(
-        self, tx: Transaction, bandits: Bandits, windows: Windows, ids: Ids, time: int
+        self,
+        tx: Transaction,
+        bandits: Bandits,
+        windows: Windows,
+        ids: Ids,
+        recent: Recent,
+        time: int,
     ) -> None:
         self.tx = tx
         self.bandits = bandits
         self.windows = windows
         self.ids = ids
+        self.recent = recent
         self.look_up = StoreLookUp(tx)
         self.touched: set[int] = set()
         """Bandits that have new rows."""
@@ -54,13 +65,14 @@ class Batch:
         value: float | None = None,
         subset: int | None = None,
         note: bytes | None = None,
-    ) -> int:
-        """Write a row and return its number. It reaches the store with others, by `flush`."""
+    ) -> Row:
+        """Write a row and return it. It reaches the store with others, by `flush`."""
         seq = self._next_number(kind, bandit)
-        self._rows[seq] = Row(seq, self.now, bandit, int(kind), ref, mark, value, subset, note)
+        row = new_tuple(Row, (seq, self.now, bandit, int(kind), ref, mark, value, subset, note))
+        self._rows[seq] = row
         self.touched.add(bandit)
         self.bandits.changed(bandit, seq)
-        return seq
+        return row
 
     def _next_number(self, kind: Kind, bandit: int) -> int:
         """Return the number of a row that is written."""
@@ -76,7 +88,8 @@ class Batch:
         value: float | None = None,
     ) -> None:
         """Write a row that answers a decision."""
-        self._answers[decision] = self.write(kind, bandit, decision, mark, value)
+        self._answers[decision] = self.write(kind, bandit, decision, mark, value).seq
+        self.recent.answered(decision)
 
     def flush(self) -> None:
         """Hand everything to the store."""
@@ -154,10 +167,10 @@ class Batch:
         return self.tx.labels(bandit, [arm])[arm]
 
 
-def granted(work: Callable[[], T]) -> T:
+def granted(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do what was asked; what the library refuses is a problem of the request."""
     try:
-        return work()
+        return work(*args, **kwargs)
     except StoreError:
         raise
     except ExhaustedError as error:

@@ -49,12 +49,13 @@ class DecisionRequests(Batch):
         choices = self._choices(row.id, bandit, allowed, given.n)
         own: Sequence[str | None] = keys or [None] * given.n
         for choice, key in zip(choices, own, strict=True):
-            seq = self.write(
-                Kind.DECIDED, row.id, choice.arm, choice.ticket, choice.probability, subset
-            )
+            arm, ticket, probability, label = choice
+            decision = self.write(Kind.DECIDED, row.id, arm, ticket, probability, subset)
             if key is not None:
-                self.tx.set_key(row.id, key, seq)
-            made.append(DecisionMade(self.ids.name(seq), choice.label, key, choice.probability))
+                self.tx.set_key(row.id, key, decision.seq)
+            id = self.ids.name(decision.seq)
+            self.recent.add(id, decision)
+            made.append(DecisionMade(id, label, key, probability))
         self._remember(row.id, bandit, given.n)
         return Decisions(made, shown.recommended(bandit))
 
@@ -65,7 +66,7 @@ class DecisionRequests(Batch):
         choices = []
         try:
             for _ in range(n):
-                choices.append(granted(lambda: bandit.decide(allowed)))
+                choices.append(granted(bandit.decide, allowed))
         except BaseException:
             if choices or bandit.config.explore > 0.0:
                 self.bandits.discard(number)
@@ -177,9 +178,14 @@ class DecisionRequests(Batch):
 
     def reward(self, id: str, value: float, only: str | None = None) -> Outcome:
         """Take in the reward of a decision."""
+        decision = self.recent.get(id)
+        if decision is not None:
+            return self._reward(decision, value, only, is_open=True)
         return self._reward(self._decision(id), value, only)
 
-    def _reward(self, decision: Row, value: float, only: str | None) -> Outcome:
+    def _reward(
+        self, decision: Row, value: float, only: str | None, is_open: bool = False
+    ) -> Outcome:
         owner = self._owner(decision, only)
         if owner.deleted:
             raise Problem(410, f"the bandit {owner.name!r} of this decision was deleted")
@@ -189,7 +195,7 @@ class DecisionRequests(Batch):
             unit_reward(value, bandit.config.rescale)
         except RewardError as error:
             raise Problem(422, str(error)) from None
-        answer = self.answer_to(decision.seq)
+        answer = None if is_open else self.answer_to(decision.seq)
         if answer is not None:
             return _again(answer, value)
         if decision.seq <= bandit.counted.closed:
@@ -207,8 +213,9 @@ class DecisionRequests(Batch):
         for each in given.rewards:
             try:
                 if each.id is not None and each.bandit is None and each.key is None:
-                    decision = self._decision(each.id)
-                elif each.id is None and each.bandit is not None and each.key is not None:
+                    outcomes.append(self.reward(each.id, each.reward, only))
+                    continue
+                if each.id is None and each.bandit is not None and each.key is not None:
                     decision = self._keyed(each.bandit, each.key, only)
                 else:
                     raise Problem(422, "name the decision by `id`, or by `bandit` and `key`")

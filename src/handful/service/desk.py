@@ -23,6 +23,7 @@ from handful.service.clock import Clock, going_on, steady_clock
 from handful.service.decision_requests import DecisionRequests
 from handful.service.ids import Ids
 from handful.service.problems import Problem
+from handful.service.recent import Recent
 from handful.service.windows import Windows
 from handful.storage.contract import Storage, Transaction
 from handful.storage.rows import Answer, Kind
@@ -42,6 +43,7 @@ class Desk:
         self.storage = storage
         self.bandits = Bandits()
         self.ids = Ids(storage.identity())
+        self.recent = Recent()
         self.forget_at = 0
         self.changed: set[int] = set()
         """Bandits that have changed since somebody looked: for the live page."""
@@ -82,6 +84,7 @@ class Desk:
     def undo(self, session: Session) -> None:
         """Undo a transaction, and forget the bandits in memory, which are ahead of the store."""
         session.tx.rollback()
+        self.recent.forget()
         self.bandits.forget()
         self.windows.restore(session.windows_before)
 
@@ -112,7 +115,7 @@ class Session(BanditRequests, DecisionRequests):
     """The requests of one transaction."""
 
     def __init__(self, desk: Desk, tx: Transaction) -> None:
-        super().__init__(tx, desk.bandits, desk.windows, desk.ids, desk.clock())
+        super().__init__(tx, desk.bandits, desk.windows, desk.ids, desk.recent, desk.clock())
         self.reads = False
         """Whether the request at hand only reads."""
         self.desk = desk

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from handful.service.about import about
+from handful.core.tuples import new_tuple
+from handful.service.about import NOTHING, about
 from handful.service.api import Call, Operation, encoded
 from handful.service.auth import Caller, Keys
 from handful.service.bodies import NAME_IN_WORDS, NAME_PATTERN
@@ -27,6 +28,8 @@ from handful.service.replies import JSON, PROBLEM, REPLAYED, Reply, SendReply, f
 from handful.service.request import Request
 from handful.service.writer import Writer
 from handful.storage.rows import KeyRow
+
+NO_QUERY: dict[str, str] = {}
 
 
 class Answered(NamedTuple):
@@ -104,7 +107,8 @@ class Endpoint:
         body = None
         if self._decoder is not None:
             body = _decoded(self._decoder, raw, request)
-        call = Call(caller, request.path, request.query, body)
+        query = request.query if request.query_string else NO_QUERY
+        call = new_tuple(Call, (caller, request.path, query, body))
         key = None if self._reads else request.headers.get(b"idempotency-key")
         if key is None and not self._changes_keys:
 
@@ -116,7 +120,9 @@ class Endpoint:
             def work(session: Session) -> Answered:
                 return self._once(session, call, request, key, raw)
 
-        self._front.writer.submit(work, done, self._reads, about(request.path, body))
+        writer = self._front.writer
+        asks_about = about(request.path, body) if writer.is_remote else NOTHING
+        writer.submit(work, done, self._reads, asks_about)
 
     def _once(
         self, session: Session, call: Call, request: Request, key: bytes | None, raw: bytes
@@ -161,7 +167,7 @@ def _run(operation: Operation, session: Session, call: Call, request_id: str) ->
     result = operation.run(session, call)
     if isinstance(result, Problem):
         return Answered(result.status, result.body(request_id), result)
-    return Answered(operation.status, encoded(result), result)
+    return new_tuple(Answered, (operation.status, encoded(result), result, False, None))
 
 
 def _idempotency_key(key: bytes) -> str:

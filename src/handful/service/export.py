@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from handful.service.bandit import Change, Config
 from handful.service.bandits import StoreLookUp
+from handful.service.config import Change, Config
 from handful.service.ids import Ids
 from handful.storage.contract import Storage, Transaction
 from handful.storage.rows import STATUSES, Kind, Row

@@ -12,11 +12,12 @@ which a connection is idle or takes nothing of an answer, and the requests that 
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from handful.service.app import Service
 from handful.service.asgi import Headers
@@ -34,6 +35,8 @@ MOST_HEAD = 2**16
 """Bytes of the head or the trailers of a request that may come without their end."""
 MOST_PIPELINED = 100
 """Requests on one connection that may wait for the answers to those before them."""
+SHORT = re.compile(rb"/v1/[\x00-\x22\x24\x26-\x7f]*")
+"""Addresses of the short way: of operations, ASCII, without escapes and fragments."""
 
 
 class Whole:
@@ -50,20 +53,22 @@ class Whole:
         self.response_complete = False
         self.disconnected = False
 
-    def reply(self, status: int, body: bytes, headers: Headers) -> None:
-        """Send the answer."""
+    def reply(self, status: int, body: bytes, headers: Headers, id: bytes) -> None:
+        """Send the answer to a request with an id."""
         self.response_complete = True
-        self._protocol.send_answer(self, status, body, headers)
+        self._protocol.send_answer(self, status, body, headers, id)
 
 
 class PipelineError(Exception):
     """More requests wait on a connection than may."""
 
 
-class PatientProtocol(HttpToolsProtocol):
+class PatientProtocol(HttpToolsProtocol, asyncio.BufferedProtocol):
     """HTTP/1.1 on one connection, whose caller may be slow, or may want to do harm."""
 
     flow: Flow
+    headers: list[tuple[bytes, bytes]]
+    expect_100_continue: bool
     waiting_since: float | None = None
     """Since when a request is waited for; None while one is being handled."""
     _head_since: float | None = None
@@ -91,7 +96,18 @@ class PatientProtocol(HttpToolsProtocol):
         service = self.config.app
         assert isinstance(service, Service)
         self._service = service
+        self._heads = service.heads
+        self._buffer = service.received
+        self._line = transport
         self._head_since = self.loop.time()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where to put what comes next."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take in what has come."""
+        self.data_received(bytes(self._buffer[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless the head or the trailers of a request are too large."""
@@ -183,10 +199,7 @@ class PatientProtocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take in a header. Trailers are dropped: a proxy may not have looked at them."""
         if self._in_head:
-            name = name.lower()
-            if name == b"expect" and value.lower() == b"100-continue":
-                self.expect_100_continue = True
-            self.headers.append((name, value))
+            self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """Wait no longer: the head is there."""
@@ -194,6 +207,12 @@ class PatientProtocol(HttpToolsProtocol):
         self._in_head = False
         self._moved = True
         self._postponed = []
+        self._head = head = dict(self.headers)
+        if b"expect" in head:
+            self.expect_100_continue = any(
+                name == b"expect" and value.lower() == b"100-continue"
+                for name, value in self.headers
+            )
         if not self._may_be_short():
             self._take_uvicorns_way()
             if len(self.pipeline) > MOST_PIPELINED:
@@ -201,17 +220,14 @@ class PatientProtocol(HttpToolsProtocol):
 
     def _may_be_short(self) -> bool:
         """Return whether a request may take the short way, if its body comes at once."""
-        url = self.url
+        cycle, parser = self.cycle, self.parser
         return (
-            (self.cycle is None or self.cycle.response_complete)
+            (cycle is None or cycle.response_complete)
             and not self.expect_100_continue
             and not self.flow.write_paused
-            and url.startswith(b"/v1/")
-            and b"%" not in url
-            and b"#" not in url
-            and url.isascii()
-            and not self.parser.should_upgrade()
-            and self.parser.get_http_version() == "1.1"
+            and SHORT.fullmatch(self.url) is not None
+            and not parser.should_upgrade()
+            and parser.get_http_version() == "1.1"
             and (self.limit_concurrency is None or len(self.connections) < self.limit_concurrency)
         )
 
@@ -252,9 +268,9 @@ class PatientProtocol(HttpToolsProtocol):
     def _answered(self, body: bytes) -> bool:
         """Return whether a request has taken the short way."""
         path, _, query = self.url.partition(b"?")
-        method = self.parser.get_method().decode("ascii")
-        request = Request(method, path.decode("ascii"), query, self.headers)
-        whole = Whole(self, self.parser.should_keep_alive())
+        parser = self.parser
+        request = Request(parser.get_method().decode(), path.decode(), query, self._head)
+        whole = Whole(self, parser.should_keep_alive())
         before: Any = self.cycle
         cycle: Any = whole
         self.cycle = cycle
@@ -263,21 +279,18 @@ class PatientProtocol(HttpToolsProtocol):
         self.cycle = before
         return False
 
-    def send_answer(self, whole: Whole, status: int, body: bytes, headers: Headers) -> None:
+    def send_answer(
+        self, whole: Whole, status: int, body: bytes, headers: Headers, id: bytes
+    ) -> None:
         """Send the answer to a request that took the short way."""
-        if whole.disconnected or self.transport.is_closing():
+        if whole.disconnected or self._line.is_closing():
             return
-        lines = [STATUS_LINE[status]]
-        for name, value in self.server_state.default_headers:
-            lines.append(b"%b: %b\r\n" % (name, value))
-        for name, value in headers:
-            lines.append(b"%b: %b\r\n" % (name, value))
-        if not whole.keep_alive:
-            lines.append(b"connection: close\r\n")
+        head = self._heads.head(status, self.server_state.default_headers, headers)
+        close = b"" if whole.keep_alive else b"connection: close\r\n"
         # An answer without content has no length either.
-        lines.append(b"\r\n" if status == 204 else b"content-length: %d\r\n\r\n" % len(body))
-        lines.append(body)
-        self._corked.write_now(b"".join(lines))
+        length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
+        answer = b"%bx-request-id: %b\r\n%b%b\r\n%b" % (head, id, close, length, body)
+        self._corked.write_now(answer)
         if not whole.keep_alive:
             self.transport.close()
         if self.pipeline or self._refusal is not None:

@@ -13,6 +13,8 @@ from handful.service.request import Request
 Reply: TypeAlias = tuple[int, bytes, Headers]
 """The status, the body and headers."""
 SendReply: TypeAlias = Callable[[int, bytes, Headers], None]
+SendAnswer: TypeAlias = Callable[[int, bytes, Headers, bytes], None]
+"""Also takes the id of the request."""
 
 JSON = (b"content-type", b"application/json")
 PROBLEM = (b"content-type", b"application/problem+json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterable, Mapping
 from random import getrandbits
 from urllib.parse import parse_qsl
 
@@ -21,7 +22,11 @@ class Request:
     __slots__ = ("address", "caller", "headers", "id", "method", "path", "query_string")
 
     def __init__(
-        self, method: str, address: str, query_string: bytes, headers: list[tuple[bytes, bytes]]
+        self,
+        method: str,
+        address: str,
+        query_string: bytes,
+        headers: Mapping[bytes, bytes] | Iterable[tuple[bytes, bytes]],
     ) -> None:
         self.method = method
         self.address = address
@@ -35,7 +40,7 @@ class Request:
         if given is not None and _REQUEST_ID.fullmatch(given):
             self.id = given.decode()
         else:
-            self.id = f"{getrandbits(64):016x}"  # to tell requests apart, not to be a secret
+            self.id = getrandbits(64).to_bytes(8).hex()  # to tell requests apart, not a secret
 
     @property
     def query(self) -> dict[str, str]:

@@ -13,6 +13,7 @@ from handful.service.auth import had_key
 from handful.service.clock import Clock
 from handful.service.desk import Desk, Session
 from handful.service.ids import Ids
+from handful.service.recent import Recent
 from handful.service.shared_bandits import SharedBandits
 from handful.service.shared_session import SharedSession
 from handful.service.windows import Windows
@@ -33,6 +34,7 @@ class SharedDesk(Desk):
         self.storage = storage
         self.bandits = SharedBandits()
         self.ids = Ids(storage.identity())
+        self.recent = Recent(0)
         self.forget_at = 0
         self.changed = set()
         self.least_time = clock

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from handful.core.posted import PostedArms
+from handful.core.slots import slot_of
 from handful.errors import ExhaustedError
 from handful.policies import POLICIES
 from handful.policies.allowed import stand_in
@@ -155,37 +156,35 @@ def listed(bandit: Bandit) -> BanditListed:
 
 def point(bandit: Bandit, decisions: int, at: int) -> Point:
     """Return the bandit of now as a point of its history."""
-    policy, counted = bandit.policy, bandit.counted
+    policy, counted, numbers = bandit.policy, bandit.counted, bandit.numbers
     best = recommended(bandit)
-    state = policy._state
-    held = sorted(range(state.held), key=lambda slot: -state.pulls[slot])[:MOST_IN_MEMORY]
-    memory = [policy._arms.label(state.arm[slot]) for slot in held if _is_there(policy, slot)]
+    state, arms = policy._state, policy._arms
+    held = state.arm[: state.held]
+    if len(held) > MOST_IN_MEMORY:
+        slots = sorted(range(state.held), key=lambda slot: -state.pulls[slot])[:MOST_IN_MEMORY]
+        held = [held[slot] for slot in slots]
+    if isinstance(arms, PostedArms):
+        held = [arm for arm in held if arms.is_there(arm)]
     past = _Past(
         counted.rewards,
         counted.total,
-        None if best is None else bandit.numbers.get(best),
-        sorted(bandit.numbers[label] for label in memory),
+        None if best is None else numbers.get(best),
+        sorted([numbers[arms.label(arm)] for arm in held]),
         counted.waiting,
         _guess(bandit),
     )
-    return Point(decisions, at, msgspec.msgpack.encode(past))
+    return Point(decisions, at, _encode(past))
 
 
 def _guess(bandit: Bandit) -> float | None:
     """Return the mean of the recommended arm, in the caller's units; None if it has no reward."""
     policy = bandit.policy
     state = policy._state
-    best = policy._acts_as.recommend_arm(state, policy._p)
-    for slot in range(state.held):
-        if state.arm[slot] == best and state.pulls[slot]:
-            lo, hi = bandit.config.rescale or UNIT
-            return float(lo + (hi - lo) * state.sums[slot] / state.pulls[slot])
-    return None
-
-
-def _is_there(policy: Any, slot: int) -> bool:
-    arms = policy._arms
-    return not isinstance(arms, PostedArms) or arms.is_there(policy._state.arm[slot])
+    slot = slot_of(state, policy._acts_as.recommend_arm(state, policy._p))
+    if slot < 0 or not state.pulls[slot]:
+        return None
+    lo, hi = bandit.config.rescale or UNIT
+    return float(lo + (hi - lo) * state.sums[slot] / state.pulls[slot])
 
 
 def past(point: Point, bandit: Bandit, label: Callable[[int], str]) -> PointShown:
@@ -201,3 +200,6 @@ def past(point: Point, bandit: Bandit, label: Callable[[int], str]) -> PointShow
         body.waiting,
         body.best_guess,
     )
+
+
+_encode = msgspec.msgpack.Encoder().encode

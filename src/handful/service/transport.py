@@ -38,7 +38,8 @@ class Corked:
 
     def write_now(self, data: bytes) -> None:
         """Send what is held, and data."""
-        self.flush()
+        if self._held:
+            self.flush()
         self._transport.write(data)
 
     def close(self) -> None:

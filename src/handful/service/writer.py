@@ -16,9 +16,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from handful.core.tuples import new_tuple
 from handful.errors import (
     DamagedStoreError,
     StoreAccessError,
@@ -27,6 +28,7 @@ from handful.errors import (
 )
 from handful.service.about import NOTHING, About
 from handful.service.desk import Desk, Session
+from handful.service.disk import Disk
 from handful.service.problems import Problem
 from handful.storage.shared import BusyError
 
@@ -68,11 +70,13 @@ class Writer:
 
     def __init__(self, desk: Desk, most_waiting: int = 10_000) -> None:
         self._desk = desk
+        self.is_remote = desk.is_remote
+        """Whether the store is on another machine. Requests say what they are about then."""
         self._most_waiting = most_waiting
         self._queue: deque[Asked] = deque()
         self._wake = asyncio.Event()
         self._stopping = False
-        self._disk = ThreadPoolExecutor(1, "handful-disk")
+        self._disk = Disk()
         self._task: asyncio.Task[None] | None = None
         self.failing: str | None = None
         """Why the store could not be used; None if it could, or can again."""
@@ -95,17 +99,11 @@ class Writer:
         One that only `reads` is answered on a full disk, too.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-        def done(result: Any) -> None:
-            if future.done():
-                return  # the caller has gone away
-            if isinstance(result, Problem):
-                future.set_exception(result)
-            else:
-                future.set_result(result)
-
-        self.submit(work, done, reads)
-        return await future
+        self.submit(work, partial(_settle, future), reads)
+        try:
+            return await future
+        finally:
+            del future  # it has the problem, and the traceback of the problem has this frame
 
     def submit(
         self,
@@ -119,7 +117,7 @@ class Writer:
             raise Problem(503, "the service is stopping: try again soon", retry_after=1)
         if len(self._queue) >= self._most_waiting:
             raise Problem(503, "too many requests are waiting: try again soon", retry_after=1)
-        self._queue.append(Asked(work, done, reads, about))
+        self._queue.append(new_tuple(Asked, (work, done, reads, about, 0)))
         self._wake.set()
 
     async def stop(self) -> None:
@@ -128,7 +126,7 @@ class Writer:
         self._wake.set()
         if self._task is not None:
             await self._task
-        self._disk.shutdown()
+        self._disk.stop()
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -141,8 +139,10 @@ class Writer:
             self._wake.clear()
             began = loop.time()
             if self._queue:
-                taken = [self._queue.popleft() for _ in range(min(len(self._queue), MOST_IN_BATCH))]
-                await self._run_batch(taken)
+                # In no variable here, which would keep the batch until the next one.
+                await self._run_batch(
+                    [self._queue.popleft() for _ in range(min(len(self._queue), MOST_IN_BATCH))]
+                )
             now = loop.time()
             if now >= next_sweep:
                 # Windows that are behind get as much time as requests: so neither waits for ever.
@@ -195,14 +195,18 @@ class Writer:
         busy: list[Asked] = []
 
         def handle(session: Session) -> None:
-            if self._desk.is_remote:
+            if self.is_remote:
                 session.prepare([(each.about, each.reads, each.put_off) for each in taken])
             for each in taken:
                 session.reads = each.reads
                 try:
                     done.append((each, each.work(session)))
                 except Problem as problem:
-                    done.append((each, problem))
+                    # A traceback has this frame, which has `done`: with the problem in `done`, that
+                    # would be a cycle, which keeps the whole batch until Python looks for cycles.
+                    # The errors before the problem have tracebacks, too.
+                    problem.__context__ = problem.__cause__ = None
+                    done.append((each, problem.with_traceback(None)))
                 except BusyError:
                     busy.append(each._replace(put_off=each.put_off + 1))
 
@@ -217,8 +221,8 @@ class Writer:
         It costs less than a batch that fails, after which bandits are loaded again.
         """
         try:
-            if self._desk.is_remote:
-                await asyncio.get_running_loop().run_in_executor(self._disk, self._write)
+            if self.is_remote:
+                await self._disk.run(self._write)
             else:
                 self._write()
         except StoreError as error:
@@ -232,10 +236,9 @@ class Writer:
 
     async def _commit(self, handle: Work) -> None:
         """Call a function of a session, and put what it did on disk."""
-        if self._desk.is_remote:
+        if self.is_remote:
             # Statements wait for another machine: meanwhile this one reads and writes HTTP.
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._disk, self._whole, handle)
+            await self._disk.run(partial(self._whole, handle))
             self.batches += 1
             return
         session = self._desk.begin()
@@ -243,8 +246,8 @@ class Writer:
             handle(session)
             session.finish()
             if session.has_written:
-                loop = asyncio.get_running_loop()
-                await loop.run_in_executor(self._disk, session.tx.commit)
+                session.tx.prepare_commit()
+                await self._disk.run(session.tx.commit)
             else:
                 session.tx.commit()
         except BaseException:
@@ -306,3 +309,12 @@ class Writer:
             # Callers are not told where the store is, nor who its user is: the log says it.
             return Problem(503, UNREACHED, retry_after=5)
         return Problem(503, str(error), retry_after=5)
+
+
+def _settle(future: asyncio.Future[Any], result: Any) -> None:
+    if future.done():
+        return  # the caller has gone away
+    if isinstance(result, Problem):
+        future.set_exception(result)
+    else:
+        future.set_result(result)

@@ -2,7 +2,8 @@
 
 contract.py   what a store is, in prose and as two base classes
 rows.py       the rows of the log and of the tables beside it
-sqlite.py     one file on disk; schema.py has its tables, transaction.py its statements
+sqlite.py     one file on disk; schema.py says what tables it has, transaction.py reads and writes
+              the log, tables.py the tables beside it
 memory.py     nothing on disk: for tests, and for trying things out
 shared.py     what a store is that several processes share; postgres/ is one
 opening.py    stores by name: the path of a file, or the address of a database

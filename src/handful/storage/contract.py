@@ -83,6 +83,13 @@ class Storage(ABC):
 class Transaction(ABC):
     """All that is read and written between `begin` and `commit`."""
 
+    def prepare_commit(self) -> None:  # noqa: B027, most stores have nothing to do here
+        """Do all of the commit but wait for the disk. Nothing may be written afterwards.
+
+        `commit` does this itself if it was not called before. Whoever lets another thread wait for
+        the disk calls it first, so that the other thread does nothing else.
+        """
+
     @abstractmethod
     def commit(self) -> None:
         """Write everything to disk."""
