@@ -177,7 +177,7 @@ def small_board() -> Board:
     scores = []
     for arena in (ARENAS[5], arenas.ENDLESS[1]):
         for entry in entries(arena):
-            cell = replace(planned(arena, entry), horizon=300, runs=20)
+            cell = replace(planned(arena, entry), horizon=100, runs=20)
             scores.append(Score(run_cell(cell, engine="python").regret.per_run, arena, entry))
     return Board(scores)
 
