@@ -41,6 +41,8 @@ STATUS = {
     Fault.BUSY_BEFORE: 429, Fault.DOWN_BEFORE: 503, Fault.GATEWAY_BEFORE: 502,
     Fault.GATEWAY_AFTER: 504, Fault.BROKEN_BEFORE: 500, Fault.LETTERS_BEFORE: 200,
 }  # fmt: skip
+# A page without an icon makes a browser ask for /favicon.ico, at a time that nobody knows.
+PAGE = b'<!doctype html><link rel="icon" href="data:,">'
 RETRIED = [
     Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.BUSY_BEFORE, Fault.DOWN_BEFORE,
     Fault.GATEWAY_BEFORE, Fault.GATEWAY_AFTER, Fault.HANG_AFTER,
@@ -138,7 +140,7 @@ class Stub:
         body = json.loads(request.body) if request.body else {}
         match (request.method, path):
             case "GET", [_]:
-                kind, content = self.files.get(parts.path, ("text/html", b"<!doctype html>"))
+                kind, content = self.files.get(parts.path, ("text/html", PAGE))
                 return Answer(200, raw=content, headers={"content-type": kind})
             case "POST", ["v1", "bandits"]:
                 return self._create(body)
