@@ -9,14 +9,15 @@ PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 LOWEST := .venv-lowest
 RUNS ?=
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+# A worker that crashes fails the run. Another one in its place would begin with the same test again.
+PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --max-worker-restart=0
 # `-m` on the command line replaces the one in pyproject.toml, so each selection names `long` again.
 FAST := not long and not compiles and not browser and not slow
 SOURCES := src tests benchmarks examples stubs
 # Without compiled modules every process of the tests would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows paper figures page-pictures \
+.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows imported paper figures page-pictures \
 	bench bench-online bench-fleet bench-serve bench-shared bench-concurrency bench-sweep dist browser nginx hooks clean
 
 help: ## list the targets (this text)
@@ -85,8 +86,13 @@ nginx: ## install nginx by the system's package manager, if there is none
 
 test: ## lint and tests: what CI runs; WORKERS=4 for more cores
 	@$(MAKE) --no-print-directory -j2 browser $(VENV)/.dev
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory -j2 lint-types lint-style lint-workflows imported
 	$(PYTEST)
+
+# While mypy has one core. Otherwise every worker compiles them, all at the same time. An error of an
+# import is shown by the tests themselves.
+imported: $(VENV)/.dev ## compile the modules that tests import, once for all workers
+	@$(BIN)/pytest -q -p no:xdist --collect-only >/dev/null 2>&1 || true
 
 test-fast: $(VENV)/.dev ## no browser, no compiling of kernels: under a minute on two idle cores
 	$(PYTEST) -m '$(FAST)'

@@ -4,7 +4,8 @@
 that compiles a kernel and is not listed fails here, so that the fast selection stays fast. Listed
 tests run last: until then no kernel is compiled in this process, and an unlisted one is noticed.
 
-What was collected stays until the end, so the garbage collector need not look through it again.
+What was collected stays until the end, so the garbage collector need not look through it again. It
+also looks for garbage less often: where kernels are compiled, that took a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 from numba.core.dispatcher import Dispatcher
 
-from tests.selection import COMPILES, markers
+from tests.selection import COMPILES, LONGEST, markers
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
@@ -50,8 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the listed tests, and move those that compile kernels to the end.
 
     Of a file whose tests compile kernels, one worker runs all: side by side, two workers would
-    compile the same kernel at once. Groups that one worker runs come first, so that it does not
-    run alone at the end.
+    compile the same kernel at once. Groups that one worker runs come first, the longest before all
+    others, so that it does not run alone at the end.
     """
     for item in items:
         for name in markers(item.nodeid):
@@ -59,12 +64,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         compiles = item.get_closest_marker(COMPILES) is not None
         if compiles and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-    items.sort(
-        key=lambda item: (
-            item.get_closest_marker(COMPILES) is not None,
-            item.get_closest_marker("xdist_group") is None,
-        )
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[bool, bool, int]:
+    group = item.get_closest_marker("xdist_group")
+    name = group.args[0] if group else ""
+    return (
+        item.get_closest_marker(COMPILES) is not None,
+        group is None,
+        LONGEST.index(name) if name in LONGEST else len(LONGEST),
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Hand out all cases of a test at once, where groups are handed out whole."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from tests.scheduling import CasesTogether  # xdist is not installed by `make test-lowest`
+
+    return CasesTogether(config, log)
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +132,7 @@ def pytest_collection_finish() -> None:
     """Leave more than ten thousand tests out of every later collection of garbage."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,6 +14,19 @@ BROWSER = "browser"
 SLOW = "slow"
 LONG = "long"
 
+LONGEST = (
+    "report",
+    "tests/cli/test_cli.py",
+    "tests/simulation/test_engines.py",
+    "tests/simulation/test_skipping.py",
+    "tests/fleet/test_equality.py",
+    "tests/benchmarks/test_loops.py",
+    "page",
+    "tests/studies/test_advice.py",
+    "examples",
+)
+"""Groups of tests that take one worker ten seconds and more, the longest first (`conftest.py`)."""
+
 LISTED: dict[str, tuple[str, ...]] = {
     # Runs a compiled kernel, in this process or in another one.
     COMPILES: (
@@ -78,6 +91,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_mistakes.py::test_a_score_that_is_nan_is_refused_in_every_engine[2-nan",
         "tests/simulation/test_limits.py::test_memory_for_more_arms_than_there_are_is_not"
         "_allocated[True-ts-m",
+        "tests/simulation/test_limits.py::test_memory_for_more_arms_than_there_are_is_not"
+        "_allocated[True-ucb-m",
         "tests/policies/test_cover.py::test_the_share_of_pulls",
         "tests/simulation/test_engines.py::test_they_are_with_endless_arms_too[I1-qmoss-m",
         "tests/simulation/test_churn.py::test_ranges_of_runs_and_shorter_runs_are_parts_of_the_whole"
@@ -110,7 +125,6 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb-m-2-1.0-Numba",
         "tests/benchmarks/test_loops.py::test_a_wrong_constant_or_memory_would_be_seen[Numba",
         "tests/cli/test_cli.py::test_both_engines_print_the_same_numbers_on_a_tape[race",
-        "tests/policies/test_air.py::test_the_engines_make_the_same_choices[True-",
         "tests/policies/test_contract.py::test_the_engines_agree[robbins",
         "tests/policies/test_contract.py::test_the_engines_agree[ucb-m",
         "tests/policies/test_forgetting.py::test_the_engines_make_the_same_choices[{}",
@@ -135,13 +149,11 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/simulation/test_traffic.py::test_the_engines_make_the_same_choices[ucb-m-linear:9",
         "tests/studies/leaderboard/test_page.py::test_the_page_of_a_sheet[drift",
         "tests/studies/test_advice.py::test_the_best_mean_may_be_given[None-worlds2",
-        "tests/policies/test_constant_space.py::test_the_engines_make_the_same_choices[An"
-        "ytime-+beta",
+        "tests/policies/test_constant_space.py::test_the_engines_make_the_same_choices[Anytime",
         "tests/simulation/test_churn.py::test_with_room_for_all_arms_too",
         "tests/studies/test_advice.py::test_the_best_mean_may_be_given[2-worlds1",
         "tests/policies/test_cbt.py::test_the_engines_make_the_same_choices",
         "tests/policies/test_moss_plus.py::test_the_engines_make_the_same_choices",
-        "tests/policies/test_air.py::test_the_engines_make_the_same_choices[False-I1",
         "tests/simulation/test_traffic.py::test_the_engines_make_the_same_choices[Peeking",
         "tests/cli/test_cli.py::test_policies_with_a_memory_of_their_own_need_none",
         "tests/simulation/test_own_rules.py::test_a_monotone_rule_may_look_at_a_budget_th"
@@ -153,7 +165,10 @@ LISTED: dict[str, tuple[str, ...]] = {
         "t_its_draw_is_the_highest[5",
         "tests/simulation/test_mistakes.py::test_a_wrong_policy_ends_with_the_same_error_"
         "in_every_engine[free_slot",
-        "tests/simulation/test_limits.py::test_any_number_of_passes_is_run_alike[1-mbse",
+        *(
+            f"tests/simulation/test_limits.py::test_any_number_of_passes_is_run_alike[{passes}-mbse"
+            for passes in (1, 62, 63, 64, 2000)
+        ),
         "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[robbins",
         "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[ts",
         "tests/simulation/test_churn.py::test_the_engines_make_the_same_choices[mpse",
@@ -173,9 +188,15 @@ LISTED: dict[str, tuple[str, ...]] = {
         "r:{}-random",
         "tests/benchmarks/test_loops.py::test_a_loop_has_the_regret_of_handful[ucb1-10",
         "tests/policies/test_pekoz.py::test_the_engines_make_the_same_choices[I1-pekoz",
+        "tests/policies/test_air.py::test_the_engines_make_the_same_choices[True-",
+        "tests/policies/test_air.py::test_the_engines_make_the_same_choices[False-I1",
         "tests/policies/test_air.py::test_the_engines_make_the_same_choices[False-I2+beta",
-        "tests/policies/test_tabulated.py::test_the_engines_agree_however_long_the_run[I1"
-        "-1-sqrt-log",
+        *(
+            f"tests/policies/test_tabulated.py::test_the_engines_agree_however_long_the_run[{world}-{T}"
+            "-sqrt-log"
+            for world in ("I1", "I2", "I3", "I4+uniform")
+            for T in (1, 2, 3, 4, 5, 100, 10000)
+        ),
         "tests/simulation/test_engines.py::test_small_tables_and_large_ones_agree_past_both[moss-m",
         "tests/simulation/test_engines.py::test_results_do_not_depend_on_the_number_of_wo"
         "rkers[moss-m",
@@ -200,9 +221,11 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[sqrt-run",
         "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[two-target",
         "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[robbins",
-        "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[one-failure",
         "tests/policies/test_hand.py::test_the_engines_make_the_same_choices[random",
-        "tests/policies/test_race.py::test_it_makes_the_choices_of_its_definition[3000-",
+        *(
+            f"tests/policies/test_race.py::test_it_makes_the_choices_of_its_definition[Case({case}"
+            for case in ("K=None, M=7", "K=8, M=7", "K=30, M=7", "K=30, M=8, scale=1.0")
+        ),
         "tests/policies/test_race.py::test_the_luckiest",
         "tests/policies/test_runs.py::test_regret_of_the_nonrecalling_run",
         "tests/rules/test_monotonicity.py::test_a_monotone_rule_of_ones_own_is_skipped",
@@ -254,6 +277,10 @@ LISTED: dict[str, tuple[str, ...]] = {
         "is_the_highest[2",
         "tests/simulation/test_thompson.py::test_an_arm_is_pulled_with_the_probability_that_its_draw_"
         "is_the_highest[3",
+        "tests/core/test_shuffle.py::test_all_orders_of_a_few_arms_are_equally_likely[5",
+        "tests/simulation/test_engines.py::test_they_are_with_endless_arms_too[I1-qrm2",
+        "tests/simulation/test_engines.py::test_they_are_with_endless_arms_too[beta:1:1:1-qrm2",
+        "tests/simulation/test_engines.py::test_they_are_with_endless_arms_too[beta:1:1:1-qmoss-m",
         "tests/test_packaging.py::test_the_tests_of_the_sdist",
         "tests/sweeps/test_cluster.py",  # starts and kills processes of Dask
         "tests/sweeps/test_examples.py",  # makes network namespaces
@@ -283,6 +310,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/client/test_page.py",
         "tests/client/test_service.py",
         "tests/core/test_divergence.py::test_the_upper_end",
+        "tests/core/test_envelope.py::test_what_is_sealed",
         "tests/core/test_reservoir.py::TestViews",
         "tests/core/test_reservoir.py::test_a_label_waits",
         "tests/core/test_reservoir.py::test_labels_stay",
@@ -297,6 +325,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/fuzz/test_forged.py::test_any_input",
         "tests/plots/",
         "tests/policies/test_race_gap.py",
+        "tests/policies/test_saved.py::test_forged_bytes",
         "tests/policies/test_schedule.py::test_challengers",
         "tests/rules/test_thompson.py::test_an_arm_is_chosen",
         "tests/service/test_guides.py",
@@ -328,6 +357,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/core/test_shuffle.py::test_too_few_rounds",
         "tests/fuzz/test_forged.py::test_any_field",
         "tests/policies/test_air.py::test_it_makes_the_choices",
+        "tests/policies/test_endless.py::test_saved_at_any_pull",
         "tests/policies/test_endless.py::test_the_memory_bound",
         "tests/policies/test_race.py::test_it_makes_the_choices",
         "tests/policies/test_race.py::test_its_definition",
@@ -355,6 +385,13 @@ REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
             "k-failure", "mpse", "pekoz-a", "proven-race",
         ),
         "tests/policies/test_endless.py::test_the_memory_bound": ("qucb-m", "qts-m"),
+        # `restored_goes_on` in tests/policies/test_contract.py shows it of every policy.
+        "tests/policies/test_endless.py::test_saved_at_any_pull": (
+            "imed", "qucb-m", "race", "random", "ucb-air",
+        ),
+        "tests/policies/test_saved.py::test_forged_bytes": (
+            "plain-before", "plain-selected-race", "rescaled-before-ucb-m",
+        ),
         "tests/policies/test_race.py::test_its_definition_would": ("evidence", "fall"),
         "tests/policies/test_forgetting.py::test_the_engines": ("{'drift': 'walk:0.02'}-slid",),
         "tests/policies/test_tabulated.py::test_the_regret": ("I4-sqrt-run",),
@@ -364,18 +401,34 @@ REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
         "tests/service/test_openapi.py::test_answers_keep": ("all",),
         "tests/simulation/test_engines.py::test_results_do_not": ("ucb-m",),
         "tests/simulation/test_own_rules.py::test_ones_own_rule_runs": ("linear:8-2-BonusM",),
-        "tests/simulation/test_record.py::test_the_generic_kernel": ("race-finite", "ucb-m-finite"),
+        "tests/simulation/test_record.py::test_the_generic_kernel": ("race-finite",),
         "tests/simulation/test_skipping.py::test_small_settings": (
             "imed-m", "k-failure", "moss-m", "race", "ts-m", "ucb-m", "ucb1",
         ),
         "tests/studies/leaderboard/test_page.py::test_the_page_in_a_browser": ("390",),
     },
     SLOW: {
+        "tests/core/test_rng.py::test_beta_numbers_follow": ("0.", "1", "2.0-3.0"),
+        "tests/fuzz/test_forged.py::test_a_forged_size": ("race", "ts", "ucb"),
+        "tests/instances/test_distributions.py::test_beta_rewards_that_crowd": ("0.01-", "4.0-"),
+        "tests/policies/test_constant_space.py::test_it_makes": ("0-",),
+        "tests/policies/test_contract.py::test_the_contract": tuple(
+            f"<check {check}" for check in (
+                "allowed_arms", "changing_arms", "clock", "clone", "default", "labels", "late",
+                "many", "memory_bound of r", "memory_bound of u", "missing", "new_arms", "no_delay",
+                "recommend", "refused", "rescale", "reset", "restored_goes_on of r",
+                "restored_goes_on of u", "rewards_of_other_arms of r", "rewards_of_other_arms of u",
+                "same_seed", "select", "size", "stats", "tickets of r", "tickets of u",
+            )
+        ),
+        "tests/policies/test_hand.py::test_forged_bytes": ("k-failure",),
+        "tests/policies/test_hand.py::test_saved_at_any_pull": ("k-failure", "mpse"),
+        "tests/policies/test_threads.py::test_every_reward": ("race", "ucb"),
+        "tests/policies/test_traffic.py::test_a_mistake": ("single-pass", "ucb-m-one"),
         "tests/policies/test_checks.py::test_a_reset_policy": ("race", "ucb-m"),
         "tests/policies/test_checks.py::test_labels_of_any_kind": ("race", "ucb-m"),
         "tests/policies/test_checks.py::test_select_gives_back": ("race", "ucb-m"),
         "tests/policies/test_checks.py::test_the_memory_bound": ("race", "ucb-m"),
-        "tests/policies/test_endless.py::test_saved_at_any_pull": ("qucb-m", "race"),
         "tests/policies/test_phased.py::test_arms_that_all_fit": ("ucb-m",),
         "tests/policies/test_phased.py::test_every_phase_of_any_size": ("ucb-m",),
         "tests/policies/test_phased.py::test_never_more": ("ucb-m",),
@@ -385,7 +438,6 @@ REPRESENTED: dict[str, dict[str, tuple[str, ...]]] = {
         "tests/policies/test_rewards.py::test_a_refused_reward": ("race", "ucb-m"),
         "tests/policies/test_rewards.py::test_a_stranger": ("race", "ucb-m"),
         "tests/policies/test_saved.py::test_a_restored_policy": ("race", "ucb-m"),
-        "tests/policies/test_saved.py::test_forged_bytes": ("plain-before-race",),
         "tests/policies/test_saved.py::test_the_state_stays": ("race", "ucb-m"),
         "tests/policies/test_stats.py::test_a_notebook_gets": ("race", "ucb-m"),
         "tests/policies/test_stats.py::test_repr_is": ("race", "ucb-m"),

@@ -1,0 +1,16 @@
+import pytest
+from xdist.remote import Producer
+from xdist.workermanage import WorkerController
+
+class Scheduling: ...
+
+class LoadGroupScheduling(Scheduling):
+    assigned_work: dict[WorkerController, dict[str, dict[str, bool]]]
+    registered_collections: dict[WorkerController, list[str]]
+
+    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None: ...
+    def _split_scope(self, nodeid: str) -> str: ...
+    def _reschedule(self, node: WorkerController) -> None: ...
+    def mark_test_complete(
+        self, node: WorkerController, item_index: int, duration: float = 0
+    ) -> None: ...
