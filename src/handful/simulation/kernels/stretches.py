@@ -75,14 +75,14 @@ def rivals_of(scores: Scores, kin: str) -> Callable[..., float]:
                     return math.inf
         g = grown(limit, eta)
         rival = level
+        ordered = True
         for j in range(count):
             i = watched[j]
             if i != leader:
                 x = standing(i, least, limit, g, b, m, eta, memory, choices)
-                if x != x:
-                    return math.inf
+                ordered &= x == x
                 rival = max(rival, x + DOUBT + DOUBT_BY_PULL * memory.n[i])
-        return rival
+        return rival if ordered else math.inf
 
     return named(exceeds, "exceeds", kin)
 
