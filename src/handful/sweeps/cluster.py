@@ -28,6 +28,8 @@ _LOCAL = re.compile(r"local:(\d{1,4})")
 _CONNECT = 10.0
 _FIRST_WORKER = 30.0
 """Seconds that a scheduler, and then its first worker, has to answer."""
+_LOGGERS = ("asyncio", "distributed", "tornado")
+"""Dask's loggers, and those of the event loop that its connections are served by."""
 
 
 @dataclass(frozen=True)
@@ -158,12 +160,12 @@ def _asked(ask: Callable[[], Any], who: str) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let Dask's loggers be silent: what matters of a lost worker or scheduler is said once."""
+    """Silence the loggers of Dask: `running.py` reports a lost worker or scheduler once."""
     _imported()  # Dask makes its loggers, and sets their levels, when it is imported
     loggers = [
         logger
         for name, logger in logging.root.manager.loggerDict.items()
-        if name.partition(".")[0] == "distributed" and isinstance(logger, logging.Logger)
+        if name.partition(".")[0] in _LOGGERS and isinstance(logger, logging.Logger)
     ]
     before = [logger.level for logger in loggers]
     for logger in loggers:
