@@ -34,6 +34,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "src/handful/plots/panels.py",  # its example simulates
         "tests/benchmarks/test_loops.py",
         "tests/benchmarks/test_peers.py::test_a_driver",
+        "tests/benchmarks/test_proposers.py::test_the_kernel",
         "tests/cli/test_bench.py::test_it_writes",
         "tests/cli/test_bench.py::test_without_a_compiler",
         "tests/cli/test_cli.py",
