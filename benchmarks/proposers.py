@@ -35,12 +35,12 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 import handful
 from handful import ArmStats
-from handful.compiling.jit import use
+from handful.compiling.jit import family, use
+from handful.compiling.jit import kernel as compiled
 from handful.compiling.state import bind, empty_record
 from handful.core import rng
 from handful.core.rng import generator_from, normal, uniform, words
@@ -177,7 +177,7 @@ def watched(proposer: int, state: Any) -> int:
 
 
 @cache
-def kernel() -> Callable[..., Any]:
+def kernel_of_a_run() -> Callable[..., Any]:
     """Return the compiled loop of a run."""
     race = handful.Race
     start, propose, observe = use(race.start), use(race.propose), use(race.observe)
@@ -186,8 +186,8 @@ def kernel() -> Callable[..., Any]:
 
     def loop(
         world: int, proposer: int, places: Any, horizons: Any, p: Any, record: Any, key: Any,
-        draws: Any, points: Any, means: Any, stays: Any, regrets: Any,
-    ) -> tuple[float, int]:  # fmt: skip
+        draws: Any, points: Any, means: Any, stays: Any, regrets: Any, found: Any,
+    ) -> None:  # fmt: skip
         state = bind(record[0], record[1], record[2])
         state.key = key[0]
         state.rng[0] = key[1]
@@ -198,14 +198,14 @@ def kernel() -> Callable[..., Any]:
         g = 0
         for t in range(1, horizons[-1] + 1):
             at = watched(proposer, state)
-            x, y, z = points[at]
+            x, y, z = points[at, 0], points[at, 1], points[at, 2]
             slot = 0
             if t > 1:
                 slot = propose(state, p)
             if state.born[slot] != stays[slot]:
                 kind = proposer if tried > 0 else BLIND
                 x, y, z = proposed(kind, x, y, z, draws)
-                points[slot] = x, y, z
+                points[slot, 0], points[slot, 1], points[slot, 2] = x, y, z
                 means[slot] = mean_at(world, x, y, z, places, draws)
                 stays[slot] = state.born[slot]
                 tried += 1
@@ -219,10 +219,10 @@ def kernel() -> Callable[..., Any]:
             if t == horizons[g]:
                 regrets[g] = regret
                 g += 1
-        return means[state.incumbent], tried
+        found[0] = means[state.incumbent]
+        found[1] = tried
 
-    compiled: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy")(loop)
-    return compiled
+    return compiled(loop, family("proposers", "race", start, propose, observe, loop))
 
 
 def run_fast(world: int, proposer: int, number: int, horizons: Sequence[int]) -> Run:
@@ -230,13 +230,14 @@ def run_fast(world: int, proposer: int, number: int, horizons: Sequence[int]) ->
     policy: Any = handful.Race(iter([0]), MEMORY, seed=number)
     state = policy._state
     regrets = np.zeros(len(horizons))
-    recommended, tried = kernel()(
+    found = np.zeros(2)
+    kernel_of_a_run()(
         world, proposer, np.array(places_of(number)), np.array(horizons), policy._p,
         empty_record(type(state), MEMORY, 0), np.array([state.key, *state.rng], np.uint64),
         np.array(draws_of(world, proposer, number), np.uint64), np.zeros((MEMORY, 3)),
-        np.zeros(MEMORY), np.zeros(MEMORY, np.int64), regrets,
+        np.zeros(MEMORY), np.zeros(MEMORY, np.int64), regrets, found,
     )  # fmt: skip
-    return Run(tuple(map(float, regrets)), float(recommended), int(tried))
+    return Run(tuple(map(float, regrets)), float(found[0]), int(found[1]))
 
 
 def table(runs: int, horizon: int) -> Iterator[str]:

@@ -112,6 +112,18 @@ def test_a_policy_that_begins_with_two_arms_needs_two_labels() -> None:
     assert Pair(Proposed(child, ["a", "b", "c"]), 2).arms_in_memory == ["a", "b"]
 
 
+def test_labels_go_to_arms_in_the_order_of_their_indices_whatever_the_slots() -> None:
+    arms = Proposed(None, ["a", "b", "c", "d"])
+    arms.begin([1, 0])
+    assert [arms.label(0), arms.label(1)] == ["a", "b"]
+    arms.hold([3, 2])
+    assert [arms.label(2), arms.label(3)] == arms.labels == ["c", "d"]
+    with refused(ExhaustedError, RuntimeError, "0 labels wait", "2 new arms"):
+        arms.hold([3, 4, 5])
+    with refused(ExhaustedError, RuntimeError, "arm 0", "left memory"):
+        arms.label(0)
+
+
 def test_the_policies_are_all_here() -> None:
     assert {"race", "herschkorn", "ucb-air", "random"} <= set(TAKING)
     assert set(RECALLING) >= {"qucb-m"}
