@@ -64,7 +64,7 @@ class Model:
 
     def ask_model(self, text: str) -> str:
         """Return the answer to a message: put the call of your model here."""
-        prompts = re.findall(r": (.*)$", text, flags=re.MULTILINE)
+        prompts: list[str] = re.findall(r": (.*)$", text, flags=re.MULTILINE)
         prompt = prompts[min(len(prompts) - 1, self._rng.choice((0, 0, 0, 1)))]
         for _ in range(self._rng.choice((1, 2))):
             options = self._rng.choice(PARTS)
@@ -87,7 +87,7 @@ class Ahead:
     """Writes prompts in a thread of its own; decisions go on meanwhile."""
 
     def __init__(
-        self, policy: handful.Race, arms: handful.Proposed, propose: Callable[[Memory], str]
+        self, policy: handful.Policy, arms: handful.Proposed, propose: Callable[[Memory], str]
     ) -> None:
         self._policy, self._arms, self._propose = policy, arms, propose
         self._thread = ThreadPoolExecutor(1)
@@ -109,7 +109,9 @@ class Ahead:
         self._thread.shutdown()
 
 
-def solve(policy: handful.Race, tasks: int, rng: random.Random, refill: Ahead | None = None) -> int:
+def solve(
+    policy: handful.Policy, tasks: int, rng: random.Random, refill: Ahead | None = None
+) -> int:
     """Give tasks to the prompts that the policy chooses; return how many were solved."""
     solved = 0
     for _ in range(tasks):
@@ -126,7 +128,7 @@ def run(name: str, propose: Callable[[Memory], str], tasks: int, ahead: bool) ->
     """Solve tasks in two halves, with a save between them, and print what was reached."""
     inline = None if ahead else propose  # with None, prompts come by add_arms alone
     arms = handful.Proposed(inline, [FIRST])
-    policy = handful.Race(arms, memory=8, seed=1)
+    policy: handful.Policy = handful.Race(arms, memory=8, seed=1)
     rng = random.Random(1)
     solved = 0
     for half in (1, 2):

@@ -346,7 +346,8 @@ def test_an_async_function_is_refused_with_advice() -> None:
     async def propose(memory: Any) -> str:
         return "b"
 
-    policy = handful.Race(Proposed(propose, ["a"]), MEMORY, seed=1)
+    mistaken: Any = propose
+    policy = handful.Race(Proposed(mistaken, ["a"]), MEMORY, seed=1)
     with refused(SettingError, ValueError, "awaited", "docs/proposers.md"):
         drive(policy, 20, random.Random(1))
     with pytest.warns(RuntimeWarning, match="never awaited"):
@@ -384,7 +385,7 @@ def test_a_proposer_that_changes_the_policy_is_refused(way: str, misdeed: str) -
 
 
 def test_a_proposer_may_look_at_the_policy() -> None:
-    looks = []
+    looks: list[Any] = []
 
     def propose(memory: tuple[ArmStats, ...]) -> str:
         assert memory == policy.stats().arms
