@@ -22,7 +22,7 @@ Regret is the sum of 0.9 - the probability of the arm that was pulled. It is pri
 of the pulls and after all, with standard errors.
 
 A run on `handful.Proposed`, as a user would write it, is `run`. The table is made by a kernel of
-the same functions, some two hundred times as fast; the tests compare the two bit for bit.
+the same functions, which is much faster; the tests compare the two bit for bit.
 """
 
 from __future__ import annotations
