@@ -122,6 +122,8 @@ def test_labels_go_to_arms_in_the_order_of_their_indices_whatever_the_slots() ->
         arms.hold([3, 4, 5])
     with refused(ExhaustedError, RuntimeError, "arm 0", "left memory"):
         arms.label(0)
+    arms.hold([3])  # an arm may leave without another one
+    assert arms.labels == ["d"]
 
 
 def test_the_policies_are_all_here() -> None:
@@ -674,14 +676,27 @@ lives = st.lists(
 )  # fmt: skip
 
 
-@given(
+life_of = given(
     st.sampled_from(["race", "race", *TAKING]),
     st.integers(2, 8),
     st.sampled_from([{}, {"window": 3}, {"window": 5, "default": 0.0}, {"rescale": (-1, 2)}]),
     lives,
 )
+
+
+@life_of
 @settings(derandomize=True, deadline=None, max_examples=150)
 def test_lives(name: str, memory: int, given: dict[str, Any], steps: Any) -> None:
+    live(name, memory, given, steps)
+
+
+@life_of
+@settings(deadline=None, max_examples=1500)
+def test_many_lives(name: str, memory: int, given: dict[str, Any], steps: Any) -> None:
+    live(name, memory, given, steps)
+
+
+def live(name: str, memory: int, given: dict[str, Any], steps: Any) -> None:
     life, again = Life(name, memory, given), Life(name, memory, given)
     for what, number, reward, mood in steps:
         life.mood = again.mood = mood

@@ -139,15 +139,16 @@ class Proposed(Reservoir):
         New arms get theirs in the order of their indices, so that `labels` does not depend on the
         slots.
         """
-        missing = sorted(index for index in indices if index not in self._held)
-        if not missing:
+        held = self._held
+        if len(held) == len(indices) and all(map(held.__contains__, indices)):
             return
+        missing = sorted(index for index in indices if index not in held)
         if len(missing) > len(self._waiting):
             raise ExhaustedError(
                 f"{len(self._waiting)} labels wait, and the policy needs {len(missing)} new arms"
             )
         new = dict(zip(missing, self._waiting, strict=False))
-        self._held = {i: new[i] if i in new else self._held[i] for i in indices}
+        self._held = {i: new[i] if i in new else held[i] for i in indices}
         self._waiting = self._waiting[len(missing) :]
 
     def begin(self, indices: Sequence[int]) -> None:
