@@ -34,6 +34,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "src/handful/plots/panels.py",  # its example simulates
         "tests/benchmarks/test_loops.py",
         "tests/benchmarks/test_peers.py::test_a_driver",
+        "tests/benchmarks/test_proposers.py::test_the_kernel",
         "tests/cli/test_bench.py::test_it_writes",
         "tests/cli/test_bench.py::test_without_a_compiler",
         "tests/cli/test_cli.py",
@@ -79,6 +80,7 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Compiles one more kernel, or draws many more numbers, for what a sister test checks with
     # another rule, policy or case.
     LONG: (
+        "tests/policies/test_proposed.py::test_many_lives",
         "tests/service/test_unavailable.py::test_a_full_disk[file system",  # mounts one
         "tests/service/test_severed.py",  # waits for time limits
         "tests/simulation/test_skipping.py::test_large_settings[race-I1",
@@ -291,6 +293,8 @@ LISTED: dict[str, tuple[str, ...]] = {
     ),
     # Takes more than some tenths of a second in plain Python.
     SLOW: (
+        "tests/policies/test_proposed.py::test_lives",
+        "tests/test_proposer_examples.py::test_hyper_parameters",
         "tests/benchmarks/test_fleet.py::test_columns",
         "tests/benchmarks/test_saturation.py",
         "tests/cli/test_traffic.py::test_a_figure",

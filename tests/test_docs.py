@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 RUN = (
     "tutorial.md",
     "recipes.md",
+    "proposers.md",
     "replay.md",
     "sweeps.md",
     "fleets.md",

@@ -31,6 +31,7 @@ from handful.policies import (
     PhasedPolicy,
     Policy,
     PooledPolicy,
+    Proposed,
     Race,
     from_bytes,
     policy,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from handful.evaluation import Evaluation, Log, Replay, evaluate, read_log, replay
     from handful.fleet import Fleet
     from handful.fleet.shards import ShardedFleet
+    from handful.policies.stats import ArmStats
     from handful.simulation import Comparison, Result, compare, simulate
     from handful.sweeps import Sweep, read_sweep, sweep
 
@@ -54,6 +56,7 @@ __all__ = [
     "QUCBM",
     "TSM",
     "UCBM",
+    "ArmStats",
     "Comparison",
     "Decision",
     "Evaluation",
@@ -66,6 +69,7 @@ __all__ = [
     "Policy",
     "PooledPolicy",
     "PostedArms",
+    "Proposed",
     "Race",
     "Receipt",
     "Replay",
@@ -94,6 +98,7 @@ _LATER = {
         "evaluation on logs",
         ("Evaluation", "Log", "Replay", "evaluate", "read_log", "replay"),
     ),
+    "policies.stats": ("statistics", ("ArmStats",)),
     "fleet": ("fleets", ("Fleet",)),
     "fleet.shards": ("fleets in shards", ("ShardedFleet",)),
 }

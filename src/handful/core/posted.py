@@ -78,6 +78,11 @@ class PostedArms(Reservoir):
         """Yield the labels of the arms that the policy has not drawn yet."""
         return (self._held[index] for index in range(self._asked, self._next))
 
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether arms that have not come up can be looked at: those that are posted can."""
+        return True
+
     def is_there(self, index: int) -> bool:
         """Return whether an arm has been posted."""
         return index < self._next

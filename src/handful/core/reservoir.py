@@ -142,6 +142,11 @@ class Reservoir:
         """Whether the labels come from an iterator, which may end and gives each only once."""
         return self._stream is not None
 
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether arms that have not come up can be looked at: not those of an iterator."""
+        return self._stream is None
+
     def is_there(self, index: int) -> bool:
         """Return whether an arm exists already."""
         return True

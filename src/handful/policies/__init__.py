@@ -35,6 +35,7 @@ from handful.policies.moss_plus import MOSSPlus
 from handful.policies.mpse import MPSE
 from handful.policies.pekoz import PekozA, PekozB
 from handful.policies.phased import PhasedPolicy, PooledPolicy
+from handful.policies.proposed import Proposed
 from handful.policies.proven_race import ProvenRace
 from handful.policies.queued import QPMD
 from handful.policies.race import Race
@@ -159,6 +160,7 @@ __all__ = [
     "PhasedPolicy",
     "Policy",
     "PooledPolicy",
+    "Proposed",
     "Race",
     "from_bytes",
     "policy",

@@ -115,7 +115,7 @@ def drawn_guest(arms: FiniteArms | Reservoir, permission: Permission, state: Sta
 
 
 def _next_endless(arms: Reservoir, permission: Permission, state: State) -> int:
-    if not arms.is_iterator or arms.is_open:
+    if arms.looks_ahead:
         first = max(state.arm[: state.held], default=-1) + 1
         with suppress(ExhaustedError):
             for arm in range(first, first + LOOKS_AHEAD):
@@ -123,8 +123,8 @@ def _next_endless(arms: Reservoir, permission: Permission, state: State) -> int:
                     return arm
         raise SettingError(f"none of the next {LOOKS_AHEAD} endless arms is allowed: allow more")
     raise SettingError(
-        "no arm in memory is allowed, and an iterator cannot be searched for another one: allow an "
-        "arm of policy.arms_in_memory, or give a function from index to label"
+        "no arm in memory is allowed, and an iterator or a proposer cannot be searched for another "
+        "one: allow an arm of policy.arms_in_memory, or give a function from index to label"
     )
 
 

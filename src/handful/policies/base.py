@@ -14,27 +14,27 @@ from typing import Any, overload
 
 from handful.core.arms import FiniteArms
 from handful.core.flight import answer, close, keep, turn_is_due
-from handful.core.reservoir import Reservoir
 from handful.core.state import NO_SLOT, State
 from handful.core.tickets import Decision, Receipt, issue, issue_guest, settle, ticket_for
 from handful.core.tuples import new_tuple
-from handful.errors import ExhaustedError, SettingError, integer
+from handful.errors import SettingError, integer
 from handful.policies.allowed import Allowed, Permission, drawn_guest, stand_in
+from handful.policies.careful import Careful, Moment, counts_of
 from handful.policies.changes import changed, indices_to_remove, listed, new_labels
 from handful.policies.given import ArmsLike, arms_for, seed_word, whole_ticket
 from handful.policies.mistakes import no_score, not_in_memory, wrong_arm, wrong_slot
+from handful.policies.proposed import Proposed
 from handful.policies.settings import check_rewards, check_settings, unit_reward
-from handful.policies.shown import Shown
 
 MOST_AT_ONCE = 10**6
 """The most decisions that one call makes."""
 
 
-class Policy(Shown):
+class Policy(Careful):
     """A bandit policy that stores statistics of at most `memory` arms.
 
     arms     a number of arms, a list of labels or a `FiniteArms`; for policies on endless arms a
-             function from index to label, an iterator or a `Reservoir`
+             function from index to label, an iterator, a `Reservoir`, or `Proposed` arms
     memory   the most arms with statistics at any time; some policies have a fixed number
     seed     any integer; the same seed gives the same choices. None: a random one
     rescale  (lo, hi) if rewards lie in [lo, hi] and not in [0, 1]
@@ -68,7 +68,7 @@ class Policy(Shown):
         self._key = seed_word(seed)
         self._mean_of = None
         self._check_name_length()
-        self._state = self._fresh()
+        self._begin()
 
     @property
     def lock(self) -> RLock:
@@ -118,7 +118,10 @@ class Policy(Shown):
     def _decide(self, permission: Permission | None = None, release: bool = True) -> Decision:
         state = self._state
         if turn_is_due(state, self._window):
+            if release and isinstance(self._arms, Proposed):
+                return self._all_or_none(1, permission)[0]  # the proposer may raise an error
             self._end_window(state, self._default, self._p)
+        earlier = None if permission is None else self._moment()
         if self._careful:
             slot = self._next_with_care(release)
             state = self._state
@@ -132,7 +135,8 @@ class Policy(Shown):
             self._refuse_slot(slot)
             raise
         if permission is not None:
-            slot, guest = self._allowed_slot(slot, permission)
+            slot, guest = self._allowed_slot(slot, permission, earlier)
+            state = self._state
             arm = state.arm[slot] if slot >= 0 else guest
         label = self._label(arm)
         pending = state.pending
@@ -153,31 +157,46 @@ class Policy(Shown):
     def _all_or_none(self, count: int, permission: Permission | None) -> list[Decision]:
         """Return so many decisions; if one cannot be made, leave everything as it was."""
         before = {**vars(self), "_state": self._state.copy()}
+        proposed = self._arms if isinstance(self._arms, Proposed) else None
+        mark = proposed.mark() if proposed is not None else None
         try:
             decisions = [self._decide(permission, release=False) for _ in range(count)]
         except BaseException:
             vars(self).update(before)
+            if proposed is not None and mark is not None:
+                proposed.back_to(mark)
             raise
         self._release_labels()
         return decisions
 
-    def _allowed_slot(self, slot: int, permission: Permission) -> tuple[int, int]:
+    def _allowed_slot(
+        self, slot: int, permission: Permission, earlier: Moment | None
+    ) -> tuple[int, int]:
         """Return this slot, or that of an allowed arm; or -1 and the arm to pull as a guest."""
         state, label = self._state, self._label
-        counts = _counts(state)
+        counts = counts_of(state)
         arm = -1
         if not permission(label(state.arm[slot])):
             slot = stand_in(state, lambda arm: permission(label(arm)))
+            if slot < 0 and earlier is not None:
+                # A proposed arm may have taken the place of the only one that is allowed.
+                self._check_unchanged(state, counts)
+                state = self._go_back(earlier)
+                counts = counts_of(state)
+                slot = stand_in(state, lambda arm: permission(label(arm)))
             if slot < 0:
                 arm = drawn_guest(self._arms, permission, state)
-        if self._state is not state or _counts(state) != counts:
+        self._check_unchanged(state, counts)
+        if slot < 0:
+            slot = self._acts_as.admit_guest(state, arm, self._p)
+        return slot, arm
+
+    def _check_unchanged(self, state: State, counts: tuple[int, ...]) -> None:
+        if self._state is not state or counts_of(state) != counts:
             raise SettingError(
                 "the function given as allowed changed the policy, whose decision it is part of: "
                 "let it look at labels only"
             )
-        if slot < 0:
-            slot = self._acts_as.admit_guest(state, arm, self._p)
-        return slot, arm
 
     def reward(self, ticket: int, reward: float) -> Receipt:
         """Take in the reward of a decision, late and in any order, and say what became of it.
@@ -271,42 +290,6 @@ class Policy(Shown):
         finally:
             self._release()
 
-    def _next_with_care(self, release: bool = True) -> int:
-        """Ask the policy for a slot; where the arms end, leave everything as it was.
-
-        Unless `release`, the labels of arms that left memory are held on to.
-        """
-        if self.clairvoyant and self._mean_of is None:
-            raise SettingError(
-                f"{self.name} depends on the true means of arms, which only a simulator knows: it "
-                "is there to reproduce a printed table; simulate it, or take another policy"
-            )
-        before = self._state.copy()
-        slot = self._propose(self._state, self._p)
-        state = self._state
-        if not 0 <= slot < state.held:
-            self._state = before
-            return slot
-        try:
-            for arm in state.arm[: state.held]:
-                self._arms.label(arm)
-        except ExhaustedError:
-            self._state = before
-            if isinstance(self._arms, Reservoir) and self._arms.is_open:
-                slot = stand_in(before, self._arms.is_there)
-                if slot >= 0:
-                    return slot
-            raise
-        if state.born[slot] == state.clock + 1:
-            if release:
-                self._release_labels()
-            self._see()
-        return slot
-
-    def _release_labels(self) -> None:
-        if not self.recalls:
-            self._arms.keep_only(self._state.arm[: self._state.held])
-
     def _refuse_slot(self, slot: int) -> None:
         """Raise an error that says what is wrong with the slot that `propose` returned, if any."""
         state, rule = self._state, hasattr(self._acts_as, "rule")
@@ -327,9 +310,13 @@ class Policy(Shown):
         """Add arms, which the policy tries before others; see `new_arms_within`.
 
         The arms must have been given as a list of labels. What becomes of the arms in memory is in
-        the table of docs/design.md: most policies just go on.
+        the table of docs/design.md: most policies just go on. To `Proposed` arms, labels are added
+        that are tried before the proposer is asked again.
         """
         with self._lock:
+            if isinstance(self._arms, Proposed):
+                self._arms.post(labels)
+                return
             self._change(new_labels(labels, listed(self._arms)), [])
 
     def remove_arms(self, labels: Iterable[Hashable]) -> None:
@@ -363,7 +350,7 @@ class Policy(Shown):
         """Forget everything and start again as if new, with the same seed."""
         with self._lock:
             self._arms.restart()
-            self._state = self._fresh()
+            self._begin()
             self._see()
 
     def reveal(self, mean_of: Callable[[int], float]) -> None:
@@ -375,12 +362,6 @@ class Policy(Shown):
             self._mean_of = mean_of
             self._see()
 
-    def _see(self) -> None:
-        if self.clairvoyant and self._mean_of is not None:
-            state: Any = self._state  # a clairvoyant policy declares the field `true_mean`
-            for slot in range(state.held):
-                state.true_mean[slot] = self._mean_of(state.arm[slot])
-
     def _slot_of(self, arm: object) -> int:
         state = self._state
         held = state.arm[: state.held]
@@ -391,8 +372,3 @@ class Policy(Shown):
         if slot is not None:
             return slot
         raise not_in_memory(arm, self._held_labels(), self._arms.knows(arm))
-
-
-def _counts(state: State) -> tuple[int, ...]:
-    """Return the counters of which every method that changes a policy changes some."""
-    return state.clock, state.rewards, state.forgotten, state.refused, state.lost, state.settled

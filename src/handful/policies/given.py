@@ -10,6 +10,7 @@ from handful.core.arms import FiniteArms
 from handful.core.reservoir import Reservoir
 from handful.core.rng import words
 from handful.errors import SettingError, integer
+from handful.policies.proposed import Proposed
 
 if TYPE_CHECKING:
     from handful.policies.definition import Definition
@@ -20,6 +21,11 @@ ArmsLike: TypeAlias = FiniteArms | Reservoir | int | Iterable[Hashable] | Callab
 
 def arms_for(policy: type[Definition], arms: Any) -> FiniteArms | Reservoir:
     """Return the arms that a user gave, as the policy takes them."""
+    if isinstance(arms, Proposed) and policy.recalls:
+        raise SettingError(
+            f"{policy.name} goes back to arms that have left memory, whose labels a proposer does "
+            "not give again: take a policy that does not, such as race"
+        )
     if policy.endless or (policy.any_arms and _has_no_end(arms)):
         return Reservoir.of(arms)
     if isinstance(arms, Reservoir):

@@ -13,6 +13,7 @@ from handful.core.rng import generator_from
 from handful.core.state import State
 from handful.errors import SettingError
 from handful.policies.definition import UNBOUNDED, Definition
+from handful.policies.proposed import Proposed
 from handful.policies.settings import Rewards
 
 
@@ -70,6 +71,13 @@ class Parts(Definition):
     def _check_name_length(self) -> None:
         if not 1 <= len(self.name.encode()) <= 20:
             raise SettingError(f"the name {self.name!r} must have from 1 to 20 letters")
+
+    def _begin(self) -> None:
+        """Start as if new."""
+        state = self._fresh()
+        if isinstance(self._arms, Proposed):
+            self._arms.begin(state.arm[: state.held])
+        self._state = state
 
     def _fresh(self) -> State:
         state = self._acts_as.State()

@@ -21,6 +21,7 @@ from handful.errors import SettingError, StateError
 from handful.policies.definition import Definition
 from handful.policies.given import ArmsLike, arms_for
 from handful.policies.parts import Parts
+from handful.policies.proposed import Proposed
 from handful.policies.settings import MOST_WINDOW, Rewards, check_rescale, check_settings
 
 FRAME = Struct("<QQIB")
@@ -146,6 +147,8 @@ class Saved(Parts):
         if state.held == 0:
             raise StateError("the saved memory holds no arm")
         policy._acts_as.check(state, policy._p)
+        if isinstance(known, Proposed):
+            known.resume(state.arm[: state.held])
         policy._state = state
         policy._key = state.key
         policy._mean_of = None

@@ -87,10 +87,9 @@ class Shown(Saved):
 
         with self._lock:
             state = self._state
-            best = self._acts_as.recommend_arm(state, self._p)
             return Stats(
                 policy=self._head(),
-                arms=tuple(self._arm_stats(slot, best) for slot in range(state.held)),
+                arms=self._known(),
                 decisions=state.clock,
                 rewards=state.rewards,
                 forgotten=state.forgotten,
@@ -98,6 +97,11 @@ class Shown(Saved):
                 lost=state.lost,
                 place=f"{self._acts_as.place(state, self._p)}; {self._words()} words of state",
             )
+
+    def _known(self) -> tuple[ArmStats, ...]:
+        """Return what is known of each arm in memory."""
+        best = self._acts_as.recommend_arm(self._state, self._p)
+        return tuple(self._arm_stats(slot, best) for slot in range(self._state.held))
 
     def _arm_stats(self, slot: int, best: int) -> ArmStats:
         from handful.policies.stats import ArmStats, interval
