@@ -235,6 +235,20 @@ def test_a_trial_whose_worker_died_is_left_out() -> None:
     assert counted.decisions == counted.pulls == len(first.trials) - 1
 
 
+def test_a_trial_that_its_own_sampler_has_left_out() -> None:
+    study = optuna.create_study(direction="maximize", sampler=sampler(patience=0.0))
+    lost = study._storage.create_new_trial(study._study_id)
+    study.tell(study.ask(), 1.0)
+    late = Trial(study, lost)
+    assert suggested(late) in CONFIGS
+    study.tell(late, -1.0)
+    for _ in range(5):
+        study.tell(study.ask(), 1.0)
+    counted = sampler().bandit(study)
+    assert counted.decisions == counted.pulls == 6
+    assert all(arm.mean == 1.0 for arm in counted.stats() if arm.pulls)
+
+
 def test_a_worker_that_followed_a_trial_too_soon_starts_again() -> None:
     study = optuna.create_study(direction="maximize", sampler=sampler(patience=0.0))
     storage, fast, soon = study._storage, sampler(patience=0.0), sampler()

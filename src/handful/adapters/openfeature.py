@@ -42,7 +42,7 @@ try:
     from openfeature.provider import AbstractProvider, Metadata
     from openfeature.track import TrackingEventDetails
 except ImportError as error:
-    if error.name is None or error.name.partition(".")[0] != "openfeature":
+    if error.name != "openfeature":
         raise
     raise MissingExtraError(
         "the provider for OpenFeature", "openfeature-sdk", "openfeature"

@@ -148,7 +148,7 @@ class HandfulSampler(BaseSampler):
         if self._fold is None or self._study != (study._storage, study._study_id):
             self._fold = self._new_fold(study)
             self._study = (study._storage, study._study_id)
-        elif self._fold.is_outdated(trials):
+        elif self._fold.is_outdated(trials) or (number is not None and self._fold.next > number):
             self._fold = self._new_fold(study)
         self._fold.advance(trials, len(trials) if number is None else number, patience)
         return trials, self._fold
