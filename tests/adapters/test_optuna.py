@@ -249,6 +249,37 @@ def test_a_trial_that_its_own_sampler_has_left_out() -> None:
     assert all(arm.mean == 1.0 for arm in counted.stats() if arm.pulls)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_workers_agree_whatever_the_order_of_their_records(seed: int) -> None:
+    """Workers without patience, each stopped at any point between its number and its record."""
+    rng = random.Random(seed)
+    study = optuna.create_study(direction="maximize")
+    storage, study_id = study._storage, study._study_id
+    workers = [sampler() for _ in range(4)]
+    doing: dict[int, tuple[int, int, Any]] = {}  # of a worker: trial, its number, its record
+    decided: list[int] = []
+    for _ in range(150):
+        who = rng.randrange(len(workers))
+        if decided and rng.random() < 0.3:
+            study.tell(decided.pop(rng.randrange(len(decided))), rng.uniform(*VALUES))
+        if who not in doing:
+            trial_id = storage.create_new_trial(study_id)
+            doing[who] = trial_id, storage.get_trial(trial_id).number, None
+        trial_id, number, record = doing[who]
+        if record is None:
+            trials, fold = workers[who]._advanced(study, number, patience=0.0)
+            doing[who] = trial_id, number, fold.decide(trials)
+        else:
+            storage.set_trial_system_attr(trial_id, "handful", dict(record))
+            decided.append(number)
+            del doing[who]
+    fresh = sampler().bandit(study)
+    assert fresh.decisions > 5
+    for who, worker in enumerate(workers):
+        if who not in doing:
+            assert worker.bandit(study).to_bytes() == fresh.to_bytes()
+
+
 def test_a_worker_that_followed_a_trial_too_soon_starts_again() -> None:
     study = optuna.create_study(direction="maximize", sampler=sampler(patience=0.0))
     storage, fast, soon = study._storage, sampler(patience=0.0), sampler()

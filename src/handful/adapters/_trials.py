@@ -9,10 +9,13 @@ records its decision in a system attribute of the trial before it returns it:
     without   the earlier trials that it left out, since they had no decision for too long
 
 To follow another worker, the results in `after` are given to the policy, and it decides again: the
-arm must be the one recorded. A trial is left out by all if the first decision after it leaves it
-out: later decisions need the one before them, and so see what it left out. A worker that was only
-slow, and records its decision after all, or another one that has already followed it, starts the
-fold again without that trial.
+arm must be the one recorded.
+
+A trial is left out by all if a later decision that counts is `without` it. What counts follows from
+the last record backwards: the last one counts, those that it is without do not, and so on. A worker
+that was only slow finds its trial left out, or another one finds that it has followed such a trial,
+or skipped one that counts; both start the fold again. So all come to the same decisions, whatever
+the order in which records were written.
 """
 
 from __future__ import annotations
@@ -50,39 +53,49 @@ class Fold:
         self._range, self._is_loss = value_range, is_loss
         self._open: dict[int, int] = {}
         """The tickets of trials whose results are not known."""
-        self._given_up: set[int] = set()
-        """Trials that this worker left out, and no decision yet."""
-        self._left_out: set[int] = set()
-        """Trials that a decision left out."""
+        self._skipped: set[int] = set()
+        """Trials before `next` that are not part of the policy, although they may have records."""
+        self._followed: set[int] = set()
+        """Trials that the decisions before `next` are without."""
+        self._ahead: set[int] = set()
+        """Trials that the later decisions are without."""
         self._since: float | None = None
 
+    @property
+    def _left_out(self) -> set[int]:
+        return self._followed | self._ahead
+
     def is_outdated(self, trials: Sequence[FrozenTrial]) -> bool:
-        """Return whether a trial was taken for left out, or for a part of the fold, in error."""
-        before = self._given_up | self._left_out
+        """Return whether a trial was followed that is left out now, or skipped and is not."""
         self._look_ahead(trials)
-        late = {k for k in self._given_up - self._left_out if record_of(trials[k]) is not None}
-        return bool(late) or any(k < self.next for k in self._left_out - before)
+        left_out = self._left_out
+        return any(number < self.next for number in left_out - self._skipped) or any(
+            record_of(trials[number]) is not None for number in self._skipped - left_out
+        )
 
     def _look_ahead(self, trials: Sequence[FrozenTrial]) -> None:
-        for trial in trials[self.next :]:
+        self._ahead = set()
+        for trial in reversed(trials[self.next :]):
             record = record_of(trial)
-            if record is not None:
-                self._left_out.update(record["without"])
+            if record is not None and trial.number not in self._ahead:
+                self._ahead.update(record["without"])
 
     def advance(self, trials: Sequence[FrozenTrial], number: int, patience: float) -> None:
         """Follow the decisions of all trials before this number, as far as they are there."""
         self._look_ahead(trials)
         while self.next < number:
             trial = trials[self.next]
-            record = None if self.next in self._left_out else record_of(trial)
-            if record is not None:
+            record = record_of(trial)
+            if self.next in self._left_out:
+                self._skipped.add(self.next)
+            elif record is not None:
                 self._follow(record, trials)
-            elif self.next not in self._left_out and _may_be_decided(trial):
+            elif _may_be_decided(trial):
                 now = time.monotonic()
                 self._since = now if self._since is None else self._since
                 if now - self._since < patience:
                     return
-                self._given_up.add(self.next)
+                self._skipped.add(self.next)
             self._since = None
             self.next += 1
 
@@ -96,6 +109,7 @@ class Fold:
         if list(decision.arm) != record["arm"]:
             raise self._other_sampler(record, str(list(decision.arm)))
         self._open[self.next] = decision.ticket
+        self._followed.update(record["without"])
 
     def _other_sampler(self, record: Record, own: str) -> SettingError:
         return SettingError(
@@ -106,16 +120,19 @@ class Fold:
 
     def decide(self, trials: Sequence[FrozenTrial]) -> Record:
         """Decide for the trial `next`, and return what is to be recorded."""
-        after = [number for number in sorted(self._open) if trials[number].state.is_finished()]
+        record = Record(trial=self.next, arm=[], after=[], without=[])
         if self.next in self._left_out:  # it is late, and counts no more
-            arm = self.with_results(trials).decide().arm
+            record["arm"] = list(self.with_results(trials).decide().arm)
+            self._skipped.add(self.next)
         else:
-            for number in after:
+            finished = [number for number in sorted(self._open) if _is_finished(trials[number])]
+            for number in finished:
                 self._settle(self.policy, self._open.pop(number), trials[number])
+            record["after"] = finished
+            record["without"] = sorted(self._skipped - self._left_out)
+            self._followed.update(record["without"])
             arm, self._open[self.next] = self.policy.decide()
-        without = sorted(self._given_up - self._left_out)
-        self._left_out.update(without)
-        record = Record(trial=self.next, arm=list(arm), after=after, without=without)
+            record["arm"] = list(arm)
         self.next += 1
         return record
 
@@ -123,7 +140,7 @@ class Fold:
         """Return a copy of the policy that knows the results of all trials it decided for."""
         twin = self.policy.clone()
         for number, ticket in sorted(self._open.items()):
-            if trials[number].state.is_finished():
+            if _is_finished(trials[number]):
                 self._settle(twin, ticket, trials[number])
         return twin
 
@@ -141,6 +158,10 @@ def record_of(trial: FrozenTrial) -> Record | None:
     """Return the decision of a trial; None if there is none."""
     record: Record | None = trial.system_attrs.get(RECORD)
     return record if record is not None and record["trial"] == trial.number else None
+
+
+def _is_finished(trial: FrozenTrial) -> bool:
+    return trial.state.is_finished()
 
 
 def _may_be_decided(trial: FrozenTrial) -> bool:
