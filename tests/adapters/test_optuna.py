@@ -9,13 +9,13 @@ import pickle
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import optuna
 import pytest
-from optuna.distributions import FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
@@ -23,7 +23,7 @@ import handful
 from handful.adapters.optuna import HandfulSampler
 from handful.errors import HandfulError, SettingError
 
-SPACE = {
+SPACE: dict[str, BaseDistribution | Sequence[Any]] = {
     "model": ["small", "large", None],
     "depth": IntDistribution(1, 9, step=4),
     "rate": FloatDistribution(0.1, 0.5, step=0.2),
@@ -83,7 +83,7 @@ def trouble(number: int) -> TrialState:
     indirect=["storage"],
 )
 def test_its_choices_are_those_of_the_policy(
-    name: str, direction: str, storage: Any, n_trials: int
+    name: str, direction: Literal["maximize", "minimize"], storage: Any, n_trials: int
 ) -> None:
     alone = handful.policy(name, CONFIGS, 4, rescale=VALUES, seed=3)
     ours, theirs = random.Random(1), random.Random(1)
@@ -299,7 +299,10 @@ def test_a_worker_that_followed_a_trial_too_soon_starts_again() -> None:
 
 
 def test_continuous_parameters_make_endless_arms() -> None:
-    space = {"rate": FloatDistribution(1e-4, 1.0, log=True), "model": ["a", "b"]}
+    space: dict[str, BaseDistribution | Sequence[Any]] = {
+        "rate": FloatDistribution(1e-4, 1.0, log=True),
+        "model": ["a", "b"],
+    }
     made = HandfulSampler(space, memory=3, seed=3)
     alone = handful.Race(handful.Reservoir(lambda index: made._drawn(3, index)), 3, seed=3)
     study = optuna.create_study(direction="minimize", sampler=made)

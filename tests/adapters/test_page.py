@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,11 @@ def test_the_page_names_the_versions_that_it_is_tested_with() -> None:
     for name, package in TESTED.items():
         major, minor, *_ = pinned[package].split(".")
         assert f"{name} {major}.{minor}" in PAGE
-    assert version("optuna")
 
 
 def test_the_page_gives_the_defaults_that_there_are() -> None:
     (total,) = re.findall(r"within `total` seconds \((\d+) unless given\)", PAGE)
-    assert HandfulProvider.__init__.__kwdefaults__["total"] == float(total)
+    assert signature(HandfulProvider).parameters["total"].default == float(total)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "src/handful/adapters").glob("[!_]*.py")), ids=str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -188,25 +189,25 @@ def _stream() -> tuple[list[tuple[str, Event]], dict[str, list[Any]]]:
 @bytewax
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_bytewax_runs_it_and_goes_on_from_its_snapshots(tmp_path: Path) -> None:
-    import bytewax.operators as op
-    from bytewax.dataflow import Dataflow
-    from bytewax.recovery import RecoveryConfig, init_db_dir
-    from bytewax.testing import TestingSink, TestingSource, run_main
-
+    op, testing, recovery = (
+        import_module(f"bytewax.{name}") for name in ("operators", "testing", "recovery")
+    )
     events, expected = _stream()
-    halfway: list[Any] = [*events[:100], TestingSource.ABORT(), *events[100:]]
+    halfway: list[Any] = [*events[:100], testing.TestingSource.ABORT(), *events[100:]]
     out: list[tuple[str, Any]] = []
-    flow = Dataflow("bandits")
-    stream = op.input("events", flow, TestingSource(halfway))
+    flow = import_module("bytewax.dataflow").Dataflow("bandits")
+    stream = op.input("events", flow, testing.TestingSource(halfway))
     decided = op.stateful_map("decide", stream, Step(ARMS, memory=3, seed=5))
-    op.output("out", decided, TestingSink(out))
+    op.output("out", decided, testing.TestingSink(out))
 
-    init_db_dir(tmp_path, 1)
-    recovery = RecoveryConfig(str(tmp_path))
-    run_main(flow, epoch_interval=timedelta(0), recovery_config=recovery)
+    recovery.init_db_dir(tmp_path, 1)
+    snapshots = recovery.RecoveryConfig(str(tmp_path))
+    testing.run_main(flow, epoch_interval=timedelta(0), recovery_config=snapshots)
     before = len(out)
     assert 0 < before < len(events)
-    run_main(flow, epoch_interval=timedelta(0), recovery_config=recovery)  # after the crash
+    testing.run_main(
+        flow, epoch_interval=timedelta(0), recovery_config=snapshots
+    )  # after the crash
     # What came after the last snapshot is seen twice, with the same results.
     for key, results in expected.items():
         first = [result for k, result in out[:before] if k == key]

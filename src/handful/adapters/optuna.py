@@ -134,7 +134,8 @@ class HandfulSampler(BaseSampler):
             if fold.next < trial.number:
                 return False
             record = fold.decide(trials)
-            study._storage.set_trial_system_attr(trial._trial_id, RECORD, dict(record))
+            plain: Any = dict(record)
+            study._storage.set_trial_system_attr(trial._trial_id, RECORD, plain)
         except BaseException:
             self._fold = None  # it may be ahead of the storage
             raise

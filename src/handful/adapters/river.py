@@ -167,7 +167,9 @@ class HandfulPolicy(bandit.base.Policy):
         return True
 
     def __repr__(self) -> str:
-        return super().__repr__() if self._rewards else f"{self}(policy={self.policy!r})"
+        if not self._rewards:
+            return f"{self}(policy={self.policy!r})"  # river's table cannot be empty
+        return str(super().__repr__())  # type: ignore[no-untyped-call]
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
