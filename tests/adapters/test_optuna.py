@@ -231,6 +231,11 @@ def test_a_trial_whose_worker_died_is_left_out() -> None:
     slow.tell(late, 1.0)
     for study in (slow, second, first, joined()):
         run(study, 3)
+    for study in (first, second):
+        kept = vars(study.sampler)["_fold"]
+        run(study, 2)
+        assert vars(study.sampler)["_fold"] is kept  # none has to start again any more
+    assert sum(len(t.system_attrs["handful"]["without"]) for t in first.trials) == 1
     counted = sampler().bandit(first)
     assert counted.decisions == counted.pulls == len(first.trials) - 1
 

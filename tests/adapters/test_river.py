@@ -157,6 +157,10 @@ def test_rewards_of_arms_that_were_not_pulled() -> None:
         adapted.update("nonsense", 1.0)
     with pytest.raises(RewardError):
         adapted.update(pulled, 7.0)
+    with pytest.raises(SettingError, match="2 rewards of"):
+        adapted.update(pulled, 1.0, 1.0)
+    assert adapted.bandit.to_bytes() == before
+    assert adapted.pull(["a", "b", "c", "d"]) == pulled  # whose reward is still awaited
     assert adapted.bandit.to_bytes() == before
     adapted.update(pulled, reward=0.5)
     assert adapted.bandit.pulls == 1

@@ -120,19 +120,14 @@ class Fold:
 
     def decide(self, trials: Sequence[FrozenTrial]) -> Record:
         """Decide for the trial `next`, and return what is to be recorded."""
-        record = Record(trial=self.next, arm=[], after=[], without=[])
-        if self.next in self._left_out:  # it is late, and counts no more
-            record["arm"] = list(self.with_results(trials).decide().arm)
-            self._skipped.add(self.next)
-        else:
-            finished = [number for number in sorted(self._open) if _is_finished(trials[number])]
-            for number in finished:
-                self._settle(self.policy, self._open.pop(number), trials[number])
-            record["after"] = finished
-            record["without"] = sorted(self._skipped - self._left_out)
-            self._followed.update(record["without"])
-            arm, self._open[self.next] = self.policy.decide()
-            record["arm"] = list(arm)
+        after = [number for number in sorted(self._open) if _is_finished(trials[number])]
+        for number in after:
+            self._settle(self.policy, self._open.pop(number), trials[number])
+        without = sorted(self._skipped - self._left_out)
+        decision = self.policy.decide()
+        record = Record(trial=self.next, arm=list(decision.arm), after=after, without=without)
+        self._open[self.next] = decision.ticket
+        self._followed.update(without)
         self.next += 1
         return record
 

@@ -116,7 +116,7 @@ class HandfulPolicy(bandit.base.Policy):
                 **self.settings,
             )  # fmt: skip
             self._known = arms if isinstance(arms, range) else set(arms)
-        new = [arm for arm in arms if arm not in self._known]
+        new = [] if arms is self._known else [arm for arm in arms if arm not in self._known]
         if new:
             self._bandit.add_arms(new)
             self._known = {*self._known, *new}
@@ -148,7 +148,10 @@ class HandfulPolicy(bandit.base.Policy):
         """
         if self._bandit is None:
             raise SettingError("there was no pull yet, which names the arms: pull first")
-        (reward,) = (*reward_args, *reward_kwargs.values())
+        rewards = [*reward_args, *reward_kwargs.values()]
+        if len(rewards) != 1:
+            raise SettingError(f"{len(rewards)} rewards of {arm_id!r}: give one number")
+        (reward,) = rewards
         if self._credit(arm_id, reward):
             super().update(arm_id, reward)  # type: ignore[no-untyped-call]
         else:
@@ -158,8 +161,9 @@ class HandfulPolicy(bandit.base.Policy):
         """Give the policy a reward, and return whether it counts."""
         assert self._bandit is not None
         if self._open is not None and self._open.arm == arm_id:
-            ticket, self._open = self._open.ticket, None
-            return self._bandit.reward(ticket, reward) is handful.Receipt.CREDITED
+            receipt = self._bandit.reward(self._open.ticket, reward)
+            self._open = None
+            return receipt is handful.Receipt.CREDITED
         try:
             self._bandit.update(arm_id, reward)
         except ForgottenArmError:
