@@ -89,7 +89,9 @@ def test_values_of_all_types(service: Client) -> None:
     arms["object"] = [json.dumps({"size": 1}), json.dumps([1, 2])]
     for name, labels in arms.items():
         service.create_bandit(name, memory=2, arms=labels, seed=1)
-    flags = flags_of(HandfulProvider(service))
+    provider = HandfulProvider(service)
+    flags = flags_of(provider)
+    halves = ""  # a visitor who gets 0.5
     seen: dict[str, set[str]] = {name: set() for name in arms}
     for number in range(20):
         who = visitor(f"v{number}")
@@ -99,6 +101,7 @@ def test_values_of_all_types(service: Client) -> None:
             ("float", flags.get_float_value("float", -1.0, who)),
             ("object", flags.get_object_value("object", {}, who)),
         ):
+            halves = f"v{number}" if value == 0.5 else halves
             seen[name].add(f"{type(value).__name__} {value}")
     assert seen == {
         "boolean": {"bool True", "bool False"},
@@ -106,12 +109,15 @@ def test_values_of_all_types(service: Client) -> None:
         "float": {"float 0.5", "float 2.0"},
         "object": {"dict {'size': 1}", "list [1, 2]"},
     }
-    for details in (
-        flags.get_integer_details("boolean", 7, visitor("v0")),
-        flags.get_boolean_details("integer", True, visitor("v0")),
+    assert flags.get_integer_value("boolean", 7, visitor("v0")) == 7
+    who = visitor("v0")
+    for error in (
+        provider.resolve_integer_details("boolean", 7, who).error_code,
+        provider.resolve_boolean_details("integer", True, who).error_code,
+        provider.resolve_integer_details("float", 7, visitor(halves)).error_code,
+        provider.resolve_object_details("integer", {}, who).error_code,
     ):
-        assert details.error_code == ErrorCode.TYPE_MISMATCH
-        assert details.value in (7, True)
+        assert error == ErrorCode.TYPE_MISMATCH
 
 
 def test_asyncio(service: Client) -> None:

@@ -77,7 +77,7 @@ def trouble(number: int) -> TrialState:
     ("name", "direction", "storage", "n_trials"),
     [
         ("race", "maximize", "memory", 200),
-        ("race", "minimize", "sqlite", 16),
+        ("race", "minimize", "sqlite", 8),
         ("ucb-m", "minimize", "memory", 200),
     ],
     indirect=["storage"],
@@ -159,7 +159,7 @@ def test_a_study_goes_on_with_a_new_sampler(storage: Any) -> None:
             study.optimize(objective, n_trials=n_trials)
         return tried
 
-    assert run([4, 1, 5], "parts") == run([10], "whole")
+    assert run([3, 1, 3], "parts") == run([7], "whole")
 
 
 @BOTH
@@ -191,15 +191,15 @@ def _work(url: str, seed: int, n_trials: int) -> None:
 def test_processes_share_one_policy(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     study = optuna.create_study(study_name="shared", storage=url, direction="maximize")
-    worker = multiprocessing.get_context("spawn").Process(target=_work, args=(url, 1, 8))
+    worker = multiprocessing.get_context("spawn").Process(target=_work, args=(url, 1, 5))
     worker.start()
     while not study.trials:
         time.sleep(0.01)
-    _work(url, 2, 8)
+    _work(url, 2, 5)
     worker.join(120)
     assert worker.exitcode == 0
     fresh = sampler().bandit(study)
-    assert fresh.decisions == fresh.pulls == 16
+    assert fresh.decisions == fresh.pulls == 10
     assert {t.state for t in study.trials} == {TrialState.COMPLETE}
 
 
