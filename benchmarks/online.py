@@ -61,7 +61,7 @@ def measure() -> None:
 def _river() -> float:
     from river import bandit
 
-    policy = bandit.UCB(delta=1, seed=1)
+    policy: Any = bandit.UCB(delta=1, seed=1)
     arms = list(range(MEMORY))
     draw = random.Random(1).random
     began = time.process_time()

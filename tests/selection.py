@@ -297,6 +297,14 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_proposer_examples.py::test_hyper_parameters",
         "tests/benchmarks/test_fleet.py::test_columns",
         "tests/benchmarks/test_saturation.py",
+        "tests/adapters/test_missing.py",  # starts Python
+        "tests/adapters/test_openfeature.py",  # starts a server
+        "tests/adapters/test_optuna.py::test_a_study_goes_on",
+        "tests/adapters/test_optuna.py::test_its_choices",
+        "tests/adapters/test_optuna.py::test_processes",
+        "tests/adapters/test_optuna.py::test_threads",
+        "tests/adapters/test_page.py",  # starts a server
+        "tests/adapters/test_streaming.py::test_bytewax",
         "tests/cli/test_traffic.py::test_a_figure",
         "tests/client/test_sockets.py",
         "tests/policies/test_endless.py::test_they_find",

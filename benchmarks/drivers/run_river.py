@@ -31,14 +31,15 @@ class Bernoulli:
 
 
 def evaluate(pulls: int) -> float:
-    policies = [bandit.UCB(delta=1, seed=1)]
-    trace = bandit.evaluate(policies=policies, env=Bernoulli(pulls), n_episodes=1, seed=1)
+    policies: list[bandit.base.Policy] = [bandit.UCB(delta=1, seed=1)]
+    env: Any = Bernoulli(pulls)
+    trace = bandit.evaluate(policies=policies, env=env, n_episodes=1, seed=1)
     return float(sum(step["reward"] for step in trace))
 
 
 def loop(pulls: int) -> float:
     draw = random.Random(1).random
-    policy = bandit.UCB(delta=1, seed=1)
+    policy: Any = bandit.UCB(delta=1, seed=1)
     arms = range(K)
     total = 0.0
     for _ in range(pulls):
