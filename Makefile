@@ -9,6 +9,8 @@ PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 LOWEST := .venv-lowest
 # The Pythons that `make test-wheel` takes: commands or minor versions. Unless given, those on the PATH.
 PYTHONS ?=
+# A folder with a wheel and an sdist, for `make test-wheel`. Unless given, both are built.
+DIST ?=
 RUNS ?=
 WORKERS ?= 2
 # A worker that crashes fails the run. Another one in its place would begin with the same test again.
@@ -124,7 +126,7 @@ $(LOWEST)/.done: pyproject.toml constraints-lowest.txt
 
 # Environments are made and deleted one after the other, so that it takes little room, and long.
 test-wheel: $(VENV)/.dev ## the wheel in fresh environments: each Python, each extra; PYTHONS="3.12 3.13"
-	$(BIN)/python -m tests.release $(PYTHONS)
+	$(BIN)/python -m tests.release $(if $(DIST),--dist $(DIST)) $(PYTHONS)
 
 coverage: $(VENV)/.dev browser ## lines and branches that the tests reach: htmlcov/index.html
 	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html

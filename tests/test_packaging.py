@@ -189,9 +189,10 @@ def test_every_python_is_declared_and_in_the_workflows() -> None:
     classified = [line.removeprefix(prefix) for line in PROJECT["project"]["classifiers"]]
     assert [version for version in classified if version.startswith("3.")] == PYTHONS
     assert PROJECT["project"]["requires-python"] == f">={PYTHONS[0]}"
-    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
-    matrices = re.findall(r"python: \[(.*)\]", workflow)
-    assert [re.findall(r'"(.*?)"', matrix) for matrix in matrices] == [PYTHONS] * 2
+    for name, count in (("test.yml", 2), ("release.yml", 1)):
+        workflow = (ROOT / ".github" / "workflows" / name).read_text()
+        matrices = re.findall(r"python: \[(.*)\]", workflow)
+        assert [re.findall(r'"(.*?)"', matrix) for matrix in matrices] == [PYTHONS] * count
 
 
 def test_the_citation_and_the_changelog_have_the_version() -> None:

@@ -68,7 +68,8 @@ def test_an_added_policy_changes_no_other_entry(tmp_path: Path) -> None:
     assert set(found) - set(listed()) == {"tests/golden/format-1/next.json#brand-new"}
     entries["race"]["recommended"] = "another"
     path.write_text(json.dumps(entries), encoding="utf-8")
-    changed = [one for one, digest in listed().items() if digests(tmp_path)[one] != digest]
+    found = digests(tmp_path)
+    changed = [one for one, digest in listed().items() if found[one] != digest]
     assert changed == ["tests/golden/format-1/next.json#race"]
 
 
