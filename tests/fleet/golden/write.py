@@ -48,7 +48,7 @@ class CutError(Exception):
 def cut_off() -> Iterator[None]:
     """Let the process "end" after the journal of a save counts and before it is applied."""
 
-    def cut(_: Folder) -> None:
+    def cut(self: Folder) -> None:
         raise CutError
 
     applied = Folder._apply
@@ -152,7 +152,7 @@ def shards(path: Path) -> None:
     write_manifest(path, MANIFEST)
 
 
-MEMBERS_OF = {"numbers-1": [0, 1, BUSY, 5, 198], "names-1": [*NAMES, LATER]}
+MEMBERS_OF: dict[str, list[Any]] = {"numbers-1": [0, 1, BUSY, 5, 198], "names-1": [*NAMES, LATER]}
 WRITERS = {"numbers-1": numbers, "names-1": names, "shard-1": shard, "shards-1": shards}
 
 

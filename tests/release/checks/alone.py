@@ -60,7 +60,7 @@ def main() -> None:
     for package in packages:
         distribution(package)
     names = [info.name for info in pkgutil.walk_packages([str(folder)], "handful.", _ignore)]
-    lacking = {name: package for name in names if (package := lacks_by(name)) is not None}
+    lacking = {name: lack for name in names if (lack := lacks_by(name)) is not None}
     if not packages:
         third = set(packages_distributions()) - {"handful", "pip", "setuptools", "_distutils_hack"}
         third -= {"pkg_resources"}  # Python 3.11 puts it beside pip

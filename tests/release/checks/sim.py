@@ -9,6 +9,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 import handful
 from tests.pages import ROOT, blocks, run_page
 
@@ -42,7 +44,9 @@ def main() -> None:
     result = handful.simulate("race", "linear:10", memory=2, horizon=2000, runs=5)
     with tempfile.TemporaryDirectory() as folder:
         figure = Path(folder, "regret.png")
-        result.plot().figure.savefig(figure)
+        drawn = result.plot().figure
+        assert isinstance(drawn, Figure)
+        drawn.savefig(figure)
         assert figure.read_bytes().startswith(b"\x89PNG")
         result.to_parquet(Path(folder, "result.parquet"))
     assert "all is well" in handful_says("doctor")
