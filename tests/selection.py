@@ -342,6 +342,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/rules/test_thompson.py::test_an_arm_is_chosen",
         "tests/service/test_guides.py",
         "tests/test_packaging.py::test_a_test_that_compiles",
+        "tests/test_packaging.py::test_another_build",
+        "tests/test_packaging.py::test_files_of_the_sdist",
         "tests/test_packaging.py::test_the_bench",
         "tests/test_packaging.py::test_the_sdist",
         "tests/test_packaging.py::test_the_wheel",

@@ -28,7 +28,8 @@ RUN = (
     "sharded-fleets.md",
     "own-rule.md",
 )
-LINKED = (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
+AT_ROOT = ("README.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md")
+LINKED = (*sorted(DOCS.glob("*.md")), *(ROOT / name for name in AT_ROOT))
 
 
 @pytest.mark.parametrize("page", RUN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,6 +17,8 @@ import pytest
 
 import handful
 from tests.pages import ROOT
+from tests.release.date import epoch
+from tests.release.extras import DEVELOPMENT, Requirement, extras, normal, numbers, users_extras
 from tests.selection import LISTED, REPRESENTED
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -31,14 +34,23 @@ def run(*command: str, folder: Path, **environment: str) -> subprocess.Completed
     )  # fmt: skip
 
 
+EPOCH = 1_700_000_000
+"""When the builds of these tests are said to have been made."""
+
+
+def build(root: Path, out: Path, **environment: str) -> None:
+    """Build the sdist, and from it the wheel, of a tree, as `make dist` does."""
+    command = (sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out))
+    given = {"SOURCE_DATE_EPOCH": str(EPOCH), **environment}
+    made = run(*command, folder=root, **given)
+    assert made.returncode == 0, made.stderr
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the sdist, unpacked, and the wheel that is built from it, unpacked."""
     folder = tmp_path_factory.mktemp("dist")
-    made = run(
-        sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), folder=ROOT
-    )
-    assert made.returncode == 0, made.stderr
+    build(ROOT, folder)
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
         archive.extractall(folder, filter="data")
     next(folder.glob("handful-*/")).rename(folder / "sdist")
@@ -67,8 +79,8 @@ def test_the_sdist_is_the_source_tree(built: Path) -> None:
         assert not missing, missing
     needed = {
         "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md",
-        "RELEASING.md", "constraints-lowest.txt", "constraints.txt", "pyproject.toml",
-        ".gitignore", ".pre-commit-config.yaml",
+        "RELEASING.md", "SECURITY.md", "constraints-lowest.txt", "constraints.txt",
+        "pyproject.toml", ".gitignore", ".pre-commit-config.yaml",
     }  # fmt: skip
     assert needed <= inside
     expected = {*FOLDERS, *needed, "PKG-INFO"}
@@ -95,6 +107,38 @@ def test_the_wheel_is_the_package_alone(built: Path) -> None:
 
 
 @in_one_worker
+def test_another_build_is_equal_byte_for_byte(built: Path, tmp_path: Path) -> None:
+    """From the unpacked sdist: another folder, other modes and times of files, another locale."""
+    tree, out = tmp_path / "elsewhere", tmp_path / "out"
+    shutil.copytree(built / "sdist", tree)
+    for place, path in enumerate(sorted(tree.rglob("*"))):
+        may_run = path.is_dir() or path.stat().st_mode & 0o100
+        path.chmod(0o700 if may_run else 0o600)
+        os.utime(path, (1_600_000_000 + place, 1_600_000_000 + place))
+    before = os.umask(0o077)
+    try:
+        build(tree, out, LC_ALL="C", TZ="Pacific/Kiritimati", PYTHONHASHSEED="7")
+    finally:
+        os.umask(before)
+    for first in (*built.glob("*.tar.gz"), *built.glob("*.whl")):
+        assert (out / first.name).read_bytes() == first.read_bytes(), first.name
+
+
+@in_one_worker
+def test_files_of_the_sdist_have_the_time_of_the_build(built: Path) -> None:
+    """So an unpacked sdist says which time its wheel must have."""
+    assert epoch(built / "sdist") == EPOCH
+
+
+def test_a_checkout_has_the_time_of_its_last_commit(tmp_path: Path) -> None:
+    if not (ROOT / "PKG-INFO").exists() and (ROOT / ".git").exists():
+        last = run("git", "log", "-1", "--format=%ct", folder=ROOT)
+        assert epoch(ROOT) == int(last.stdout)
+    with pytest.raises(SystemExit, match="SOURCE_DATE_EPOCH"):
+        epoch(tmp_path)
+
+
+@in_one_worker
 def test_the_bench_of_a_wheel_says_what_to_do(built: Path, tmp_path: Path) -> None:
     program = "from handful.cli import main; main()"
     wheel = str(built / "wheel")
@@ -107,51 +151,38 @@ def test_the_bench_of_a_wheel_says_what_to_do(built: Path, tmp_path: Path) -> No
 
 
 def pins(name: str) -> dict[str, str]:
-    """The versions of a constraints file by the names of packages, in lower case."""
+    """The versions of a constraints file by the names of packages."""
     lines = [line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
     return {
-        package.lower(): version
+        normal(package): version
         for package, _, version in (line.partition("==") for line in lines if line)
     }
 
 
-EXTRAS = "sim", "pandas", "serve", "postgres", "client", "cluster"
-ADAPTERS = "gymnasium", "openfeature", "optuna", "river"
-"""Extras that are not in `all`, so `make test-lowest` does not install them."""
-
-
-def declared(*extras: str) -> dict[str, str]:
-    """The lowest versions that pyproject.toml declares."""
-    found = {}
-    for extra in extras:
-        for requirement in PROJECT["project"]["optional-dependencies"][extra]:
-            if requirement.startswith("handful["):
-                continue  # extras of its own
-            match = re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)(?:[,;].*)?", requirement)
-            assert match, requirement
-            found[match[1]] = match[2]
-    return found
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """A version as numbers, without zeros at its end: 2.0 is 2.0.0."""
-    parts = [int(part) for part in version.split(".")]
-    while parts[-1] == 0:
-        parts.pop()
-    return tuple(parts)
+def declared(among: dict[str, list[Requirement]]) -> dict[str, str]:
+    """The lowest versions that extras of pyproject.toml declare."""
+    return {need.package: need.lowest for needs in among.values() for need in needs}
 
 
 def test_the_lowest_versions_tested_are_those_declared() -> None:
     lowest = pins("constraints-lowest.txt")
-    for name, version in declared(*EXTRAS).items():
+    # Adapters are not in `all`: `make test-lowest` does not install them.
+    for name, version in declared({"all": extras()["all"]}).items():
         assert numbers(lowest[name]) == numbers(version), name
 
 
 def test_every_package_declared_has_a_tested_version() -> None:
-    tested = {name.replace("_", "-"): version for name, version in pins("constraints.txt").items()}
-    extras = (*EXTRAS, *ADAPTERS, "dev")
-    for name, version in declared(*extras).items():
+    tested = pins("constraints.txt")
+    among = {name: needs for name, needs in extras().items() if name != "fuzz"}
+    for name, version in declared(among).items():
         assert numbers(tested[name]) >= numbers(version), name
+
+
+def test_extras_are_told_apart() -> None:
+    assert DEVELOPMENT - {"docs"} <= set(extras())
+    assert {"sim", "serve", "all"} <= set(users_extras())
+    assert Requirement("psycopg", "3.2.1") in users_extras()["postgres"]
+    assert set(users_extras()["sim"]) < set(users_extras()["all"])
 
 
 def test_every_python_is_declared_and_in_the_workflows() -> None:
@@ -159,13 +190,20 @@ def test_every_python_is_declared_and_in_the_workflows() -> None:
     classified = [line.removeprefix(prefix) for line in PROJECT["project"]["classifiers"]]
     assert [version for version in classified if version.startswith("3.")] == PYTHONS
     assert PROJECT["project"]["requires-python"] == f">={PYTHONS[0]}"
-    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
-    matrices = re.findall(r"python: \[(.*)\]", workflow)
-    assert [re.findall(r'"(.*?)"', matrix) for matrix in matrices] == [PYTHONS] * 2
+    for name, count in (("test.yml", 2), ("release.yml", 1)):
+        workflow = (ROOT / ".github" / "workflows" / name).read_text()
+        matrices = re.findall(r"python: \[(.*)\]", workflow)
+        assert [re.findall(r'"(.*?)"', matrix) for matrix in matrices] == [PYTHONS] * count
 
 
-def test_the_citation_has_the_version() -> None:
-    assert f"\nversion: {handful.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+def test_the_citation_and_the_changelog_have_the_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {handful.__version__}\n" in citation
+    date = re.search(r"^date-released: (\d{4}-\d\d-\d\d)$", citation, re.M)
+    first = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert date
+    assert first
+    assert first[1] in ("Unreleased", f"{handful.__version__} ({date[1]})")
 
 
 def test_help_lists_every_target_of_the_makefile() -> None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from handful.simulation import Comparison, Result, compare, simulate
     from handful.sweeps import Sweep, read_sweep, sweep
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 __all__ = [
     "MOSSM",

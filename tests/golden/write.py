@@ -3,7 +3,8 @@
 Each policy has a state after 137 decisions with three open ones (`NAME.bin`), what it does next
 (`next.json`), and the fields and settings that it saves (`layout.json`). They are written once for
 each version of the format and never again: a state that was saved by a release must be restored by
-all later ones. A policy that has a state already is not touched.
+all later ones. A policy that has a state already is not touched. Their digests are added to
+`digests.json`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from handful.core.state import fields
 from handful.errors import SettingError
 from handful.testing import Make
 from handful.testing.driving import reward_from
+from tests.golden import digests
 
 FOLDER = Path(__file__).parent
 DECISIONS = 137
@@ -102,3 +104,4 @@ def _add(path: Path, entries: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     main()
+    digests.main()

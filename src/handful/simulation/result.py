@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
+FORMAT = 1
+"""The version of the columns and of the metadata of Parquet files."""
 _METADATA = "handful"
 _DIGESTS = "handful-digests"
+_FORMAT = "handful-format"
 
 
 @dataclass(frozen=True)
@@ -298,6 +301,7 @@ def write_parquet(results: Sequence[Result], path: str | os.PathLike[str]) -> No
     metadata = {
         _METADATA: json.dumps([result.settings for result in results]),
         _DIGESTS: json.dumps([_digest(result) for result in results]),
+        _FORMAT: str(FORMAT),
     }
     buffer = BytesIO()
     traffic = any(result.traffic for result in results)
@@ -384,6 +388,11 @@ def read_parquet(path: str | os.PathLike[str]) -> list[Result]:
         raise SettingError(f"{file} cannot be read as Parquet: {error}") from None
     if _METADATA not in metadata:
         raise SettingError(f"{file} holds no results of handful")
+    if (found := metadata.get(_FORMAT, "none")) != str(FORMAT):
+        raise SettingError(
+            f"{file} has the format {found}, and this handful reads {FORMAT}: read it by the "
+            "version that wrote it, or a newer one"
+        )
     try:
         results = _results(frame, json.loads(metadata[_METADATA]))
         whole = [_digest(result) for result in results] == json.loads(metadata[_DIGESTS])
