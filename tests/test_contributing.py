@@ -193,7 +193,7 @@ TABLE = (
     ),
     Edit(
         "studies/paper/experiments.py",
-        '    "fig1": Comparison(',
+        '    "fig1": ByPolicy(',
         '    "table3": Table(0.4, published.TABLE_3),\n',
     ),
     Edit("cli/paper.py", "    fig1    K = 100", "    table3  the same with alpha = 0.4\n"),

@@ -1,4 +1,4 @@
-"""handful: bandits that only ever remember a handful of arms.
+"""handful: multi-armed bandits that store statistics of only a handful of arms.
 
     policy = handful.UCBM(arms=creatives, memory=8)
     arm = policy.select()
@@ -6,7 +6,7 @@
 
     result = handful.simulate("ucb-m", "linear:100", memory=2, horizon=10**6, runs=100)
 
-Importing this package and everything online needs no third-party package.
+Importing this package and using policies online needs no third-party package.
 """
 
 from __future__ import annotations

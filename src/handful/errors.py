@@ -8,7 +8,7 @@
     ├── ForgottenArmError (LookupError)  a known arm whose statistics have left the memory
     ├── ExhaustedError (RuntimeError)    a reservoir that ended although the policy needs an arm
     ├── MemoryFullError (RuntimeError)   an (M+1)st arm was about to get statistics
-    ├── StateError (ValueError)          a state that cannot be saved, or bytes that are none
+    ├── StateError (ValueError)          a state that cannot be saved, or invalid bytes
     │   ├── NewerStateError              ... written by a newer version of handful
     │   └── OtherArmsError               ... of a policy on other arms
     ├── RuleError (ArithmeticError)      a score that is NaN, a slot that is not in use
@@ -20,7 +20,7 @@
     │   ├── NewerStoreError              ... written by a newer version of handful
     │   ├── StoreInUseError              ... that another process has open
     │   └── StoreUnavailableError        ... that cannot be read or written now: a full disk
-    │       └── StoreAccessError         ... or reached, or that its user may not use
+    │       └── StoreAccessError         ... or reached, or that the user may not use
     ├── ClientError (RuntimeError)       a call of the client that got no usable answer
     │   ├── RefusedError (ValueError)    ... that the service refused; the message says why
     │   │   ├── NotFoundError (LookupError)      ... since there is no such bandit or decision
@@ -66,7 +66,7 @@ class UnknownNameError(SettingError):
 
 
 def integer(name: str, value: Any) -> int:
-    """Return a setting that must be an integer, of Python or of NumPy; True and False are none."""
+    """Return a setting that must be an integer, of Python or of NumPy; refuse True and False."""
     try:
         if not isinstance(value, bool):
             return int(index(value))
@@ -117,10 +117,10 @@ class OtherArmsError(StateError):
 
 
 class RuleError(HandfulError, ArithmeticError):
-    """A rule or a policy that gives what cannot be used.
+    """A rule or a policy that returns an invalid value.
 
     A score that is NaN, a slot that is not in use, an arm that does not exist, or an exception in a
-    function of a user's.
+    user's function.
     """
 
 
@@ -141,7 +141,7 @@ class StoreError(HandfulError, RuntimeError):
 
 
 class DamagedStoreError(StoreError):
-    """A store whose contents are not what was written to it, or a file that is no store."""
+    """A store whose contents are not what was written to it, or a file that is not a store."""
 
 
 class NewerStoreError(StoreError):
@@ -159,7 +159,7 @@ class StoreUnavailableError(StoreError):
 class StoreAccessError(StoreUnavailableError):
     """A store that cannot be reached, or that the user of its address may not use.
 
-    The message names the address and the user: it is for who runs the service, not for callers.
+    The message names the address and the user: it is for operators of the service, not for callers.
     """
 
 
@@ -170,16 +170,16 @@ class SweepError(HandfulError, RuntimeError):
 class ClusterError(HandfulError, RuntimeError):
     """A cluster, or another executor, that cannot be used or was lost.
 
-    What had come back before is saved: the same sweep goes on from there.
+    Results that had come back are saved: the same sweep continues from there.
     """
 
 
 class ShardLostError(ClusterError):
     """Shards of a fleet that went back to their last save, since their workers were lost.
 
-    `shards` says for each of them how many calls are gone that it had answered. The call that met
-    this error was not served by these shards. It was served by the others: `served` says for which
-    of its ids, None for a call without ids, and `answer` is what it returned for those.
+    `shards` says how many answered calls each of these shards has lost. They did not serve the call
+    that raised this error. The other shards did: `served` says for which of its ids, None for a
+    call without ids, and `answer` is what it returned for those.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class ClientError(HandfulError, RuntimeError):
 
 
 class RefusedError(ClientError, ValueError):
-    """A call that the service refused (4xx). To repeat it unchanged would not help."""
+    """A call that the service refused (4xx). Repeating it unchanged would not help."""
 
 
 class NotFoundError(RefusedError, LookupError):
@@ -242,6 +242,6 @@ class AccessError(RefusedError, PermissionError):
 class UnavailableError(ClientError, ConnectionError):
     """A call that failed although it was tried again: no connection, no answer in time, or 5xx.
 
-    The service may have carried it out: an answer can be lost on its way. To repeat a decision is
-    harmless, since one without a reward expires, and a reward that is repeated counts once.
+    The service may have carried it out: an answer can be lost on its way. Repeating a decision is
+    harmless, since a decision without a reward expires, and a repeated reward counts once.
     """

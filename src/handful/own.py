@@ -1,4 +1,4 @@
-"""Everything that a rule or a policy of your own is written with, in one place.
+"""Everything that you need to write a rule or a policy of your own, in one place.
 
     from handful.own import Float, Int, Setting, Slot, admit, arm_at, slot_of, uniform
 

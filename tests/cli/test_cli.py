@@ -154,7 +154,7 @@ BASE = {"--policy": "ucb-m", "--memory": "2", "--instance": "linear:9", "--horiz
     [
         ({"--policy": "ucbm"}, "did you mean ucb-m"),
         ({"--policy": "ucb-m:eta"}, "setting=number"),
-        ({"--policy": "ucb-m:beta=1"}, "no setting of ucb-m 'beta'"),
+        ({"--policy": "ucb-m:beta=1"}, "no ucb-m setting 'beta'"),
         ({"--memory": "1"}, "memory=1 cannot compare arms"),
         ({"--memory": "2.5"}, "not an integer"),
         ({"--instance": "linaer:9"}, "did you mean linear"),

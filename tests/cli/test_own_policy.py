@@ -78,7 +78,7 @@ def test_it_is_described(folder: Path) -> None:
         ("mine:function", "is not a subclass of handful.Policy"),
         ("mine:Nameless", "Nameless has no name"),
         ("mine:Greedy:eta", "setting=number"),
-        ("mine:Greedy:beta=1", "no setting of greedy-m 'beta'"),
+        ("mine:Greedy:beta=1", "no greedy-m setting 'beta'"),
         ("broken:X", "importing broken failed: ZeroDivisionError"),
         ("needy:X", "No module named 'no_such_package'"),
         ("mine", "there is no policy 'mine'"),
@@ -121,5 +121,5 @@ def test_a_module_may_have_the_name_of_a_policy(
     assert parse_policy("race:Mine")[0].name == "mine"
     with pytest.raises(SettingError, match="module race has no Yours"):
         parse_policy("race:Yours")
-    with pytest.raises(SettingError, match="'Mine' is no setting of imed"):
+    with pytest.raises(SettingError, match="'Mine' is not a setting of imed"):
         parse_policy("imed:Mine")

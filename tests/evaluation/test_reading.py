@@ -133,7 +133,7 @@ def test_what_is_printed_and_its_json() -> None:
         ({**PLAIN, "probability": [2, 1, 1, 1]}, ("has 2", "[0, 1]")),
         ({**PLAIN, "status": ["done"] * 4}, ("'done'", "open, rewarded, expired, dropped")),
         ({"arm": ["a", "b"], "reward": [1]}, ("no table",)),
-        (17, ("17 is no log", "give a file")),
+        (17, ("17 is not a log", "give a file")),
         ("missing.parquet", ("there is no file missing.parquet",)),
     ],
 )

@@ -113,7 +113,7 @@ def test_one_process_at_a_time(saved: Path) -> None:
 
 
 def test_what_is_no_fleet_or_of_other_arms(saved: Path, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no folder of a fleet"):
+    with pytest.raises(StoreError, match="not the folder of a fleet"):
         opened(tmp_path)
     with pytest.raises(OtherArmsError):
         Fleet.open(saved, ARMS[::-1])

@@ -140,9 +140,9 @@ def test_names_let_members_in_and_their_choices_do_not_depend_on_the_order() -> 
     # A reward for nobody is that of no ticket, and lets nobody in.
     assert one.receipts(one.reward(["nobody"], [7], [1.0])) == [Receipt.UNKNOWN]
     assert len(one) == 3
-    with pytest.raises(SettingError, match="no member"):
+    with pytest.raises(SettingError, match="not a member"):
         one.recommend(["nobody"])
-    with pytest.raises(SettingError, match="no string"):
+    with pytest.raises(SettingError, match="not a string"):
         one.decide([3])
     assert one.stats(["bob"]).decisions.tolist() == [1]
 

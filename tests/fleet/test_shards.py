@@ -217,7 +217,7 @@ def test_a_fleet_that_is_not_durable_goes_back_to_its_save_and_says_so(
     after = pair.one.decide(ids)
     assert pair.many.decide(ids)[1].tolist() == after[1].tolist()
     lose(local, 0)
-    with pytest.raises(ShardLostError, match=r"0 \(1 calls\).*\. Throw away the tickets") as told:
+    with pytest.raises(ShardLostError, match=r"0 \(1 calls\).*\. Discard the tickets") as told:
         pair.many.decide(ids)
     mine = {shard for shard, calls in told.value.shards.items() if calls == 1}
     served = np.array([int(i >= 500) not in mine for i in ids])
@@ -232,7 +232,7 @@ def test_a_fleet_that_is_not_durable_goes_back_to_its_save_and_says_so(
 
 def test_a_call_is_checked_as_a_whole(tmp_path: Path, client: Any) -> None:
     pair = Pair(tmp_path / "fleet", client, shards=4)
-    with pytest.raises(SettingError, match="is no member"):
+    with pytest.raises(SettingError, match="is not a member"):
         pair.many.decide([1, 2, MEMBERS])
     _, tickets = pair.many.decide([1, 999])
     with pytest.raises(RewardError, match="none was taken in"):
@@ -271,7 +271,7 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], message: str, tmp_path
     with pytest.raises(SettingError, match=message):
         ShardedFleet(**{**wanted, **given}, folder=folder)
     assert not (tmp_path / "fleet").exists()
-    with pytest.raises(StoreError, match="no folder of a sharded fleet"):
+    with pytest.raises(StoreError, match="not the folder of a sharded fleet"):
         ShardedFleet.open(folder, ARMS, cluster="tcp://127.0.0.1:1")
 
 

@@ -118,7 +118,7 @@ def test_many_at_once() -> None:
     [
         ([], "empty"),
         (set(), "empty"),
-        (["pink"], "none of the labels"),
+        (["pink"], "no label in allowed"),
         (lambda arm: False, "none of the 5 arms"),
         ("red", "['red']"),
         (7, "neither a collection"),

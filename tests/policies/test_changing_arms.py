@@ -138,7 +138,7 @@ def test_endless_arms_cannot_change(arms: Any) -> None:
 @pytest.mark.parametrize(
     ("labels", "mentions"),
     [
-        (["x", "a"], "'a' is that of an arm already"),
+        (["x", "a"], "'a' already belongs to an arm"),
         (["x", "x"], "twice"),
         ("xy", "one string"),
         ({"x", "y"}, "set"),
@@ -160,7 +160,7 @@ def test_what_cannot_be_added_is_refused(labels: Any, mentions: str) -> None:
         (["a", "a"], SettingError, "twice"),
         (LETTERS, SettingError, "at least one arm"),
         ("ab", SettingError, "['ab']"),
-        ([["a"]], SettingError, "no label"),
+        ([["a"]], SettingError, "not a label of an arm"),
         (5, SettingError, "[5]"),
     ],
 )

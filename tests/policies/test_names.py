@@ -88,7 +88,7 @@ def test_settings_in_the_name_that_cannot_be_are_refused(given: str, said: str) 
 
 @pytest.mark.parametrize("given", ["ucb-m:gamma=1", "ts-m:eta=1", "race:eta=1"])
 def test_a_setting_in_the_name_that_the_policy_does_not_have_is_refused(given: str) -> None:
-    with refused(UnknownNameError, ValueError, f"setting of {given.partition(':')[0]}"):
+    with refused(UnknownNameError, ValueError, f"{given.partition(':')[0]} setting"):
         handful.policy(given, 9, 3)
 
 

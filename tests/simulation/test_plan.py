@@ -111,7 +111,7 @@ def test_a_bad_value_of_a_setting_is_refused(policy: str) -> None:
 
 
 def test_a_setting_that_the_policy_does_not_have_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="setting of ts-m"):
+    with pytest.raises(UnknownNameError, match="ts-m setting"):
         plan.cell("ts-m:eta=0.2", "linear:10", 2, 100)
     with pytest.raises(UnknownNameError, match="did you mean eta"):
         plan.cell("ucb-m", "linear:10", 2, 100, settings={"etta": 1.0})

@@ -65,7 +65,7 @@ def test_a_run_can_be_replayed_by_hand_with_its_seed() -> None:
         ({"instance": "linear"}, "linear:K"),
         ({"instance": 5}, "not a name"),
         ({"eta": -1.0}, "eta >= 0"),
-        ({"gamma": 1.0}, "no setting of ucb-m 'gamma'"),
+        ({"gamma": 1.0}, "no ucb-m setting 'gamma'"),
     ],
 )
 def test_bad_input_is_refused_before_any_work(change: dict[str, object], said: str) -> None:

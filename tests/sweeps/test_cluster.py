@@ -105,7 +105,7 @@ def test_a_worker_the_scheduler_and_the_client_are_killed_one_after_the_other(
         wait_for_more(spec, client, 4)
         kill(first.scheduler)
         assert client.wait(PATIENCE) == 1
-        assert "was lost, and with it the parts that had not come back" in log(spec)
+        assert "was lost, and with it the parts that were not finished" in log(spec)
         assert "the same command resumes the run" in log(spec)
         assert "Traceback" not in log(spec)
     before = files(spec)

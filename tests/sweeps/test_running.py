@@ -204,10 +204,10 @@ def test_a_process_that_dies_is_a_lost_executor(tmp_path: Path) -> None:
 def test_an_executor_that_takes_no_task_is_an_error(tmp_path: Path) -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    with pytest.raises(ClusterError, match="the executor takes no task: RuntimeError: cannot sch"):
+    with pytest.raises(ClusterError, match="the executor accepts no task: RuntimeError: cannot"):
         handful.sweep(SPEC, out=tmp_path, executor=executor)
     wrong: Any = "tcp://127.0.0.1:8786"
-    with pytest.raises(SettingError, match=r"is no concurrent\.futures\.Executor"):
+    with pytest.raises(SettingError, match=r"is not a concurrent\.futures\.Executor"):
         handful.sweep(SPEC, out=tmp_path, executor=wrong)
 
 

@@ -1,4 +1,4 @@
-"""The command line: `handful run | plot | paper | leaderboard | ...`. One file a command.
+"""The command line: `handful run | plot | paper | leaderboard | ...`. Each command has a file.
 
 A command's file is imported when the command is called, so that `--help` answers at once.
 """
@@ -10,7 +10,7 @@ import sys
 
 
 def main() -> None:
-    """The entry point of the `handful` program."""
+    """Run the `handful` program."""
     try:
         from handful.cli.app import app
     except ImportError as error:

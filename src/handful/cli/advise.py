@@ -1,4 +1,4 @@
-"""`handful advise`: a policy recommended for a number of arms and a memory."""
+"""`handful advise`: recommend a policy for a number of arms and a memory bound."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ from handful.studies.advice import advise
     help="How many pulls there will be, if known; at most 1e6 are simulated.",
 )
 @click.option(
-    "--best", type=float, help="About the mean of the best arm, if known, such as 0.02 for clicks."
+    "--best",
+    type=float,
+    help="The approximate mean of the best arm, if known: 0.02 for clicks, say.",
 )
 @click.option(
     "--instance", "-i", "instances", multiple=True, metavar="SPEC",
-    help="An instance like yours, as in `handful run`; otherwise a few of different shape. Repeat "
+    help="An instance like yours, as in `handful run`; otherwise some of different shape. Repeat "
     "for more.",
 )  # fmt: skip
 @click.option("--runs", "-r", type=number, default=50, show_default=True, help="Independent runs.")

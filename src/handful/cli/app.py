@@ -1,4 +1,4 @@
-"""The group of commands, loaded one by one, and how errors leave the program."""
+"""The group of commands, each loaded when it is called, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ COMMANDS = {
     "advise": "Recommend a policy for a number of arms and a memory.",
     "paper": "Reproduce the paper: tables, figures, claims, report.",
     "leaderboard": "Compare every policy on the paper's instances and on others.",
-    "bench": "Measure the simulator beside textbook loops and other packages.",
+    "bench": "Compare the simulator's speed with textbook loops and other packages.",
     "serve": "Serve decisions over HTTP, from one file on disk or from PostgreSQL.",
     "keys": "Make, list and remove the keys of a store.",
     "backup": "Copy a store that may be in use.",
-    "copy": "Copy a store to another kind of store, and prove that it is the same.",
+    "copy": "Copy a store to another one, and check that both are equal.",
     "export": "Write the log of a store as Parquet or JSON lines.",
     "doctor": "Check that this installation, or a store, works.",
 }
@@ -40,25 +40,25 @@ class LazyGroup(click.Group):
     """List the commands by name and summary; import one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order that people need them."""
+        """Return the names, in the order that people need them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name."""
+        """Return a command by its name."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"handful.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands without importing any."""
+        """Write the list of commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command, or an error that names the nearest ones."""
+        """Return a command, or an error that names the nearest ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(str(UnknownNameError("command", args[0], COMMANDS)))
         return super().resolve_command(ctx, args)

@@ -16,7 +16,7 @@ from handful.cli.stores import FILE, copied_to_file, store_option
 def command(store: str | Path, out: Path) -> None:
     """Copy a store to a new file, also while it is served.
 
-    The copy has everything that was answered before the command began. Look at it with `handful
+    The copy has everything that was answered before the command began. Check it with `handful
     doctor --store`. Of a store in PostgreSQL, the copy is a file that can be served by itself.
     """
     from handful.storage.sqlite import copy_live

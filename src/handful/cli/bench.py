@@ -1,4 +1,4 @@
-"""`handful bench`: the simulator beside textbook loops and other packages, as ratios.
+"""`handful bench`: compare the simulator with textbook loops and other packages, as ratios.
 
 The bench itself is the package `benchmarks` of the source tree. It is not installed with handful,
 so this command finds it beside the `src` folder that handful is imported from.
@@ -54,7 +54,7 @@ def command(
     as_json: bool,
     out: Path,
 ) -> None:
-    """Measure the simulator beside others on the same jobs, on one core, as ratios.
+    """Compare the speed of the simulator with others on the same jobs, on one core, as ratios.
 
     \b
     textbook  beside one step per pull, in C (with the system's compiler) and in Numba

@@ -1,4 +1,4 @@
-"""What the commands that run many cells share: `sweep`, `paper`, `leaderboard`."""
+"""Options and functions of the commands that run many cells: `sweep`, `paper`, `leaderboard`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def report_folder(out: Path) -> Path:
-    """The folder to write to, made before any work is done."""
+    """Return the folder to write to, made before any work is done."""
     try:
         (out / "cells").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -51,7 +51,7 @@ def run_cells(
 
 
 def loaded(store: Store, cells: list[Cell]) -> Results:
-    """The results of cells that are finished."""
+    """Return the results of cells that are finished."""
     results = Results()
     for planned in cells:
         result = store.load(Part.whole(planned))

@@ -1,4 +1,4 @@
-"""`handful copy`: a store in another place, and the proof that it is the same."""
+"""`handful copy`: copy a store, and compare the copy with the source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def command(source: str | Path, target: str | Path) -> None:
 
     Ids of decisions, keys, and what was answered stay valid. Then everything is compared: every row
     of the log, answers, labels, keys, and the state of every bandit, byte for byte. A file must not
-    be served meanwhile. What a database is sent after the command began is not in the copy.
+    be served meanwhile. Changes of a database after the command began are not in the copy.
 
     \b
     handful copy --from handful.db --to postgresql://db.example/handful

@@ -1,4 +1,4 @@
-"""`handful doctor`: does this installation work, and how fast?"""
+"""`handful doctor`: check an installation or a store."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def command(store: str | Path | None, as_json: bool) -> None:
     their source, and measures the speed. Exits with 1 if anything is wrong.
 
     With --store, reads a whole store (a file only while it is not being served): checks every row
-    of its log, makes every bandit again from the log alone, and compares the result byte for byte
+    of its log, rebuilds every bandit from the log alone, and compares the result byte for byte
     with the state that a start would load.
     """
     if store is not None:

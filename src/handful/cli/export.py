@@ -1,4 +1,4 @@
-"""`handful export`: the log of a store as Parquet or JSON lines."""
+"""`handful export`: write the log of a store as Parquet or JSON lines."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The pictures of README.md and docs/, made by the present code.
+"""Make the figures of README.md and docs/.
 
     python -m handful.cli.figures [--out docs/images] [--cells report/cells]
 
 headline.png     8 of 10,000 headlines in memory, or all of them
 fig1.png         the paper's Figure 1
 memory.png       which arms are in memory when, in one run of Race
-leaderboard.png  every policy beside IMED, on the paper's finite sets and where gaps are small
+leaderboard.png  every policy beside IMED, on the paper's finite sets and with small gaps
 drift.png        what happens when means change
 
 Finished cells are cached and not run twice. bench.png is made by `handful bench`.

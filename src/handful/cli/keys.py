@@ -1,4 +1,4 @@
-"""`handful keys`: make, list and remove the keys of a store: of a file while nobody serves it."""
+"""`handful keys`: make, list and remove keys; a file must not be served meanwhile."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def remove(store: str | Path, id: str) -> None:
     """Remove a key, by its id.
 
     A store that had a key is never open to callers without one again: after the last key is
-    removed, nobody is let in until another is made.
+    removed, all requests are refused until another is made.
     """
     from handful.service.auth import remove_key
     from handful.storage.opening import open_store
@@ -83,4 +83,4 @@ def remove(store: str | Path, id: str) -> None:
     if not found:
         raise SettingError(f"there is no key {id!r}: see `handful keys list`")
     if not left:
-        click.echo("no key is left, so nobody is let in: make one with `handful keys add`")
+        click.echo("no key is left, so every request is refused: make one with `handful keys add`")

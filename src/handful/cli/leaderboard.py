@@ -1,4 +1,4 @@
-"""`handful leaderboard`: every policy on the paper's instances and on others; traffic; drift."""
+"""`handful leaderboard`: compare all policies; late rewards and drift on pages of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, each written once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def traffic(command: F) -> F:
         ),
         click.option(
             "--clicks-only", type=number, metavar="W",
-            help="Only rewards above 0 are reported. Policies are given clicks_only=W: what has "
-            "not come after W decisions counts as 0.",
+            help="Only rewards above 0 are reported. Policies are given clicks_only=W: a "
+            "decision without a reward after W more decisions counts as 0.",
         ),
         click.option(
             "--churn", type=number, metavar="E",

@@ -1,4 +1,4 @@
-"""`handful paper`: the paper's tables, figures and claims, from simulation to report."""
+"""`handful paper`: reproduce the paper's tables, figures and claims, and write a report."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(
     fig3    K = 10, M = 2: regret and pulls by arm
     fig4    as fig2 on B_0.3^100
     fig5    as fig2 on B_0.6^100
-    claims  what the paper says, and what the numbers say of it (needs all of the above)
+    claims  the paper's claims, and the verdict of our numbers (needs all of the above)
     all     everything, and the report: index.html, report.md, report.tex
 
     Without a name: all. Finished cells are cached under --out, so a run that was stopped is
@@ -113,7 +113,7 @@ def _data(name: str, cells: list[Cell], results: Results) -> list[dict[str, Any]
 
 
 def _print_table(name: str, results: Results, whole_table: bool) -> None:
-    """A table cell by cell, or, where the report has it, only how well it agrees."""
+    """Print a table cell by cell, or, where the report has it, only how well it agrees."""
     experiment = EXPERIMENTS[name]
     assert isinstance(experiment, Table)
     cells = tables.measured(experiment, results)

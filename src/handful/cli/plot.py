@@ -1,4 +1,4 @@
-"""`handful plot`: figures of results that `handful run --out` wrote."""
+"""`handful plot`: draw results that `handful run --out` wrote."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _chosen(
     memories: tuple[int, ...],
     instances: tuple[str, ...],
 ) -> list[Result]:
-    """The results that were asked for, each filter with at least one."""
+    """Return the results that match the filters; each filter must match at least one."""
     worlds = tuple(_known_as(spec) for spec in instances)
     for option, key, wanted in (
         ("--policy", "policy", policies),
@@ -105,7 +105,7 @@ def _is(result: Result, key: str, value: object) -> bool:
 
 
 def _known_as(spec: str) -> str:
-    """An instance's name as results have it: B_L:10 is linear:10."""
+    """Return an instance's name as results have it: B_L:10 is linear:10."""
     try:
         return instance(spec).name
     except SettingError:  # an instance of one's own has any name

@@ -1,4 +1,4 @@
-"""`handful policies`: the policies, their settings and their sources."""
+"""`handful policies`: list the policies with their settings and citations."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SLOW = 1.0
 @click.option(
     "--policy", "-p", "policies", multiple=True, metavar="NAME",
     help="A policy that learns, as in `handful run`: race, ucb-m:eta=0.2, module:Class. It is "
-    "driven through the log. Repeat for more.",
+    "replayed on the log. Repeat for more.",
 )  # fmt: skip
 @click.option(
     "--memory", "-m", "memories", type=number, multiple=True,
@@ -44,7 +44,7 @@ SLOW = 1.0
 @click.option(
     "--probability-column",
     help="The probability with which the logging policy chose this arm; `probability` if there is "
-    "such a column. Without one, arms are taken to be uniform.",
+    "such a column. Without one, uniform choices are assumed.",
 )  # fmt: skip
 @click.option("--bandit", help="Which bandit's decisions to read, if the log has several.")
 @click.option(

@@ -208,7 +208,7 @@ def _print(results: list[Result], rho: float | None) -> None:
 
 
 def _memories(policy: str, memories: tuple[int, ...]) -> tuple[int | None, ...]:
-    """The memories to run a policy with: its own where it has one."""
+    """Return the memories to run a policy with: its own where it is fixed."""
     cls = parse_policy(policy)[0]
     if not cls.takes_memory():
         return (None,)
@@ -218,7 +218,7 @@ def _memories(policy: str, memories: tuple[int, ...]) -> tuple[int | None, ...]:
 
 
 def _accepted(policy: str, shared: dict[str, float | None]) -> dict[str, float | None]:
-    """Of the settings given for the whole grid, those that this policy has."""
+    """Return those settings of the whole grid that this policy has."""
     known = parse_policy(policy)[0].settings
     return {key: value for key, value in shared.items() if key in known}
 

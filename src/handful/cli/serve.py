@@ -1,4 +1,4 @@
-"""`handful serve`: decisions over HTTP."""
+"""`handful serve`: serve decisions over HTTP."""
 
 from __future__ import annotations
 
@@ -15,10 +15,22 @@ from handful.errors import MissingExtraError, SettingError
 @click.command("serve", context_settings=HELP)
 @store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@click.option("--rate", type=float, default=0.0, help="Requests a second of one caller; 0: any.")
-@click.option("--max-body", type=int, default=16 * 2**20, show_default=True, help="Bytes.")
-@click.option("--max-at-once", type=int, default=1000, show_default=True, help="Requests.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="The port; 0: any free one.",
+)
+@click.option(
+    "--rate", type=float, default=0.0, help="The most requests a second of one caller; 0: no limit."
+)
+@click.option(
+    "--max-body", type=int, default=16 * 2**20, show_default=True, help="The most bytes of a body."
+)
+@click.option(
+    "--max-at-once", type=int, default=1000, show_default=True, help="The most requests at once."
+)
 @click.option(
     "--allow-origin",
     "origins",
@@ -58,7 +70,7 @@ def command(
     \b
     handful serve --store handful.db
     curl -s localhost:8000/v1/bandits -H 'Content-Type: application/json' \\
-      -d '{"name": "front", "memory": 8, "arms": ["a", "b", "c"]}'
+      -d '{"name": "front", "memory": 2, "arms": ["a", "b", "c"]}'
     """
     try:
         from handful.service.serving import Address, serve

@@ -1,7 +1,7 @@
-"""What the commands share: numbers on the command line, files to write, progress, tables.
+"""Helpers of all commands: numbers on the command line, files to write, progress, tables.
 
-Data goes to standard output, plain when it is not a terminal; progress goes to standard error, a
-bar only to a terminal.
+Data goes to standard output, as plain text unless it is a terminal. Progress goes to standard
+error; only a terminal gets a bar.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TEXT_WIDTH, HEAD_WIDTH = 12, 9
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that prints text as it is: `power:100:0.3` has no emoji and no markup in it."""
+    """Return a console that prints text unchanged: `power:100:0.3` has no emoji or markup."""
     from rich.console import Console
 
     return Console(stderr=stderr, emoji=False, markup=False, highlight=False)
@@ -83,7 +83,7 @@ def check_out(out: Path, endings: Sequence[str]) -> None:
 
 
 class Average:
-    """The seconds left if the work goes on as fast as it did on average since its first report."""
+    """The seconds left if the work continues at its average speed since its first report."""
 
     def __init__(self, total: float, clock: Callable[[], float]) -> None:
         self.total = total
@@ -144,7 +144,7 @@ def progress(
 
 
 def in_words(seconds: float | None) -> str:
-    """The time left as people say it; nothing while it is unknown."""
+    """Return the time left in words; an empty text while it is unknown."""
     if seconds is None:
         return ""
     if seconds < 90:
@@ -157,7 +157,7 @@ def in_words(seconds: float | None) -> str:
 def _lines(
     average: Average, every: float, left: Callable[[], float | None]
 ) -> Callable[[float, str], None]:
-    """Progress where no bar can be drawn, such as in a log."""
+    """Return a function that reports progress in lines, where no bar can be drawn."""
     said = time.monotonic()
 
     def report(done: float, text: str) -> None:
@@ -218,19 +218,19 @@ def table(
 
 
 def _word(head: str) -> int:
-    """How narrow the head of a column may get: its longest word, if that is not very long."""
+    """Return the least width of a column's head: its longest word, if that is not very long."""
     return min(HEAD_WIDTH, max(map(len, head.split())))
 
 
 def _total(widths: Sequence[int], shown: Sequence[int]) -> int:
-    """The width of a table: one space before, two between columns."""
+    """Return the width of a table: one space before, two between columns."""
     return 1 + sum(widths[column] + 2 for column in shown)
 
 
 def _fitting(
     heads: Sequence[str], least: Sequence[int], spare: Sequence[str], width: int
 ) -> list[int]:
-    """The columns that a terminal of this width has room for."""
+    """Return the columns that a terminal of this width has room for."""
     shown = list(range(len(heads)))
     for head in spare:
         if _total(least, shown) > width:

@@ -1,4 +1,4 @@
-"""What the commands that open a store share."""
+"""Options and functions of the commands that open a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`handful sweep`: the cells of a spec, here or on a cluster, resumed after any crash."""
+"""`handful sweep`: run the cells of a spec, here or on a cluster, and resume after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service from Python: `Client`, and `AsyncClient` for asyncio.
+"""A Python client of the service: `Client`, and `AsyncClient` for asyncio.
 
     with Client("http://127.0.0.1:8000") as client:
         client.create_bandit("front", memory=8, arms=headlines)

@@ -1,4 +1,4 @@
-"""What the service answers, as typed objects."""
+"""The answers of the service as typed objects."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Decision:
     def is_fallback(self) -> bool:
         """Whether the client chose the fallback arm itself, since the service did not answer.
 
-        Its reward is not sent, because nobody decided for this arm.
+        Its reward is not sent, because the policy did not choose this arm.
         """
         return self.id == FALLBACK_ID
 

@@ -1,4 +1,4 @@
-"""The client for asyncio: the calls of `Client`, each to be awaited."""
+"""The client for asyncio: the calls of `Client` as coroutines."""
 
 from __future__ import annotations
 

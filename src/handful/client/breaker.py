@@ -1,4 +1,4 @@
-"""The circuit breaker: a dead service must not cost a time-out for every page that is shown."""
+"""The circuit breaker: while the service is down, not every call waits for a time-out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every call of the service: what is sent, what the answer means, and when a fallback stands in.
+"""Every call of the service: its request, what the answer means, and when a fallback is used.
 
 Each method checks its arguments at once and returns a generator (`handful.client.exchange`) that a
 client carries out.

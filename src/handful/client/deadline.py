@@ -1,7 +1,7 @@
-"""A time by which an attempt must have ended, whatever comes in meanwhile.
+"""A deadline for an attempt, however slowly its answer arrives.
 
-The time-outs of httpx are for each read: an answer that trickles in, byte by byte, never runs into
-one. Here, every read and write of a connection gets what is left until the deadline.
+The time-outs of httpx apply to each read, so an answer that arrives byte by byte never exceeds one.
+Here, the time-out of every read and write is the time left until the deadline.
 """
 
 from __future__ import annotations

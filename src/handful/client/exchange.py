@@ -1,14 +1,16 @@
 """One call as a generator: it yields what to send and how long to wait, and returns the answer.
 
-It does no input or output and looks at no clock but the one given. `Client` and `AsyncClient` carry
-out what it yields, so that retries, time limits and the circuit breaker are written once.
+The generator does no input or output, and uses only the clock that it is given. `Client` and
+`AsyncClient` carry out what it yields, so retries, time limits and the circuit breaker are written
+once.
 
     send a request          -> Reply, or NoReply if the connection or the time-out failed it
-    wait so many seconds    -> None
+    wait for some seconds   -> None
 
 A request is sent again, byte for byte and with the same Idempotency-Key, after a failed connection,
-a time-out, 429, 502, 503 and 504. Waits double from one attempt to the next and are drawn at random
-from the upper half of that range, so that clients that failed together do not come back together.
+a time-out, 429, 502, 503 and 504. Waits double from one attempt to the next, and are drawn at
+random from the upper half of that range, so that clients that failed at the same time do not retry
+at the same time.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class Send(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Wait so many seconds."""
+    """Wait for some seconds."""
 
     seconds: float
 

@@ -1,4 +1,4 @@
-"""How long a client waits, how often it tries, and when it stops asking a dead service."""
+"""Limits of a client: time-outs, attempts, and the circuit breaker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from handful.errors import SettingError, integer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The patience of a client, in seconds unless said otherwise.
+    """The limits of a client; times are in seconds.
 
     timeout       how long one attempt may take, connecting included
     total         how long a call may take, waits between attempts included

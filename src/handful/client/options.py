@@ -1,4 +1,4 @@
-"""The options of calls. They are types, so that a signature is written once for both clients."""
+"""The options of calls, as types that the signatures of both clients share."""
 
 from __future__ import annotations
 

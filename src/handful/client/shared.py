@@ -1,4 +1,4 @@
-"""What both clients share: how they are made."""
+"""How both clients are constructed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client for plain Python."""
+"""The synchronous client."""
 
 from __future__ import annotations
 

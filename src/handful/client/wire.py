@@ -1,4 +1,4 @@
-"""Requests and answers as httpx has them, for both clients."""
+"""Conversion between the client's requests and replies and those of httpx."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Compiling: how functions of records become machine code, for simulations and for fleets.
+"""Compilation of functions of records to machine code, for simulations and for fleets.
 
-`jit` compiles and caches, `state` lets Numba see a record, `identity` and `sources` say what a
-cached kernel belongs to, `arrays` has the types.
+`jit` compiles and caches, `state` lets Numba see a record, `identity` and `sources` compute what a
+cached kernel depends on, `arrays` has the types.
 """

@@ -1,7 +1,7 @@
-"""The types of arrays in kernels: what Numba allows of NumPy, element types included.
+"""Types of arrays in kernels: what Numba supports of NumPy, with element types.
 
-NumPy's own types say that an element is a NumPy scalar. In a kernel it is a plain machine number,
-and functions of int and float take it, so the elements are int and float here.
+By NumPy's types, an element is a NumPy scalar. In a kernel it is a plain machine number, which
+functions of int and float accept. So elements are typed as int and float here.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Numba's cache with checksums: a damaged kernel is compiled again, a full disk stops nothing.
+"""Numba's cache with checksums: damaged kernels are compiled again, full disks tolerated.
 
-Numba maps cached machine code into the process as it finds it, and a single flipped bit can end the
+Numba loads cached machine code into the process unchecked, and a single flipped bit can crash the
 process. Here each cached file has a marker beside it, an empty file named after a checksum of the
 contents. Files without their marker are deleted and the kernel is compiled again. Two processes
-that save the same kernel at once leave a marker each, so whichever file stays has its own.
+that save the same kernel at once leave one marker each, so the file that remains has a marker.
 
-Numba tells kernels of one name apart by pickling what their closures hold, and a pickle of one and
-the same function differs between processes. Here functions in closures count by their names, which
+Numba distinguishes kernels of the same name by a pickle of their closures, and the pickle of a
+function differs between processes. Here functions in closures are identified by their names, which
 `jit.named` made distinct.
 
 A kernel that cannot be saved runs uncached, with one warning.
@@ -110,7 +110,7 @@ def _described(value: Any) -> str:
 
 
 def _marker(file: Path) -> Path:
-    """The file that says that the contents are what was saved."""
+    """Return the file that says that the contents are what was saved."""
     checksum = blake2b(file.read_bytes(), digest_size=16).hexdigest()
     return file.with_name(f"{file.name}.{checksum}")
 

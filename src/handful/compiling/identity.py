@@ -1,11 +1,11 @@
-"""What the functions of a user's are, as text: their kernels are cached under a digest of it.
+"""The identity of a user's functions, as text; a digest of it is the key of cached kernels.
 
-A kernel freezes all that its functions name when it is compiled. So the identity of a function is
-its code, its defaults, and the values behind every name that it reads: numbers as they are, other
-functions by their own identity, modules by what is read of them. The sources of the modules that
-the functions come from count, too. The code counts besides its source, since a module may be older
-than its file. Where a value is of another kind, or where there is no source, as for functions of a
-notebook, there is no identity, and each process compiles anew.
+When a kernel is compiled, the values of all names that its functions read become constants. So the
+identity of a function is its code, its defaults, and these values: numbers as such, other functions
+by their identity, modules by what the function reads of them. The sources of the modules that
+define the functions are part of it. So is the code itself, since a loaded module may be older than
+its file. If a value is of another kind, or if there is no source, as for functions of a notebook,
+there is no identity, and each process compiles the kernel again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _UnknownError(Exception):
 
 
 def is_ours(function: Any) -> bool:
-    """Whether a function or a class is part of this package."""
+    """Return whether a function or a class is part of this package."""
     return bool(function.__module__.startswith("handful."))
 
 

@@ -1,21 +1,23 @@
-"""How kernels are compiled: the flags, the cache, and how plain functions get in.
+"""How kernels are compiled: the flags, the cache, and the plain functions that they call.
 
 `use` makes a plain Python function callable from kernels without changing it, so that rules,
-schedules, distributions and the generator are written once. `kernel` compiles; fastmath stays off
-(the engines agree bit for bit), and the interpreter lock is released, so runs spread over threads.
+schedules, distributions and the generator are written once. `kernel` compiles a kernel. Fastmath is
+off, so that the engines agree bit for bit, and kernels release the interpreter lock, so that runs
+can use several threads.
 
-Numba's cache has three traps, each of which can serve a wrong kernel without a word:
+Numba's cache has three traps, each of which can silently load a wrong kernel:
 
-- It looks only at the file of the compiled function, not at what that calls. Ours lives in a folder
-  named after a hash of all sources that kernels are made of.
-- Functions made by one factory have one name. Two of them that were compiled in two processes and
-  loaded into a third define the same symbols, and one is taken for the other. `named` gives each a
-  name of its own.
-- They also share one index file, which two processes overwrite. Ours has a folder for each kernel.
+- It checks only the file of the compiled function, not those of the functions that it calls. Our
+  cache is in a folder named after a hash of all sources that kernels are made of.
+- Functions made by one factory have the same name. If two of them are compiled in two processes and
+  loaded into a third, they define the same symbols, and one replaces the other. `named` makes the
+  names distinct.
+- They also share one index file, which two processes overwrite. Our cache has a folder for each
+  kernel.
 
-`cache` guards against damaged files and full disks. Functions from outside this package are known
-by their code and all that it names (`identity`), and are compiled under names of their own. What
-has no such identity, as in a notebook, is not cached.
+`cache` guards against damaged files and full disks. Functions from outside this package are
+identified by their code and all that it reads (`identity`), and are compiled under distinct names.
+Functions without an identity, as in a notebook, are not cached.
 """
 
 from __future__ import annotations
@@ -108,7 +110,7 @@ def _extend(state: Any, entries: Any) -> Any:
 
 
 def _options(function: Any, tabulated: bool) -> dict[str, Any]:
-    """How a plain function is compiled.
+    """Return how a plain function is compiled.
 
     Functions of a user's may be wrong, and must not write beyond an array, nor divide by zero in
     silence, where the python engine would raise. Tables have values that are never used, such as
@@ -163,7 +165,7 @@ def without_memo(function: Any) -> Any:
 
 
 def _called_by(function: FunctionType) -> Iterator[Callable[..., Any]]:
-    """The plain functions that a function names: globals, of modules, of what made it."""
+    """Yield the plain functions that a function names: globals, of modules, of its closure."""
     names = function.__code__.co_names
     spaces = [function.__globals__]
     modules: set[ModuleType] = set()
@@ -182,7 +184,7 @@ def _called_by(function: FunctionType) -> Iterator[Callable[..., Any]]:
 
 
 def _made_of(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-    """A function, and those that it was made from by the function that made it."""
+    """Yield a function, and those in its closure."""
     function = without_memo(function)
     yield function
     for cell in getattr(function, "__closure__", None) or ():
@@ -191,7 +193,7 @@ def _made_of(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
 
 
 def family(kind: str, name: str, *parts: Callable[..., Any] | bool) -> str:
-    """A name for all functions of a kernel that is made from `parts`, like no other kernel's."""
+    """Return a name for all functions of a kernel made from `parts`, unlike any other kernel's."""
     functions = [inner for part in parts if callable(part) for inner in _made_of(part)]
     names = [f"{function.__module__}.{function.__qualname__}" for function in functions]
     sources = source_digest(*sorted({function.__module__ for function in functions}))
@@ -207,7 +209,7 @@ def family(kind: str, name: str, *parts: Callable[..., Any] | bool) -> str:
 
 
 def _has_changed(functions: list[Any]) -> bool:
-    """Whether a function is no longer what it was when kernels first could call it.
+    """Return whether a function is no longer what it was when kernels first could call it.
 
     Numba may have compiled it then: a kernel made now would be of old parts.
     """
@@ -223,7 +225,7 @@ def _has_changed(functions: list[Any]) -> bool:
 
 
 def is_cached(compiled: Callable[..., Any]) -> bool:
-    """Whether other processes can load a kernel once it is compiled."""
+    """Return whether other processes can load a kernel once it is compiled."""
     dispatcher: Any = compiled
     return not dispatcher.py_func.__name__.startswith(f"kernel_{_OWN}")
 
@@ -257,7 +259,7 @@ def kernel(function: F, kin: str) -> F:
 
 
 def is_cold(compiled: Callable[..., Any]) -> bool:
-    """Whether a kernel is neither in this process nor in the cache yet."""
+    """Return whether a kernel is neither in this process nor in the cache yet."""
     dispatcher: Any = compiled
     folder = cache_folder() / dispatcher.py_func.__name__.removeprefix("kernel_")
     return not dispatcher.signatures and not any(folder.rglob("*.nbc"))

@@ -1,9 +1,9 @@
-"""Records in few bytes: `load` and `store` move a member of a fleet to a bound record and back.
+"""Compact records: `load` and `store` convert a member of a fleet to a bound record and back.
 
 A member is a row of bytes: the fields of `head`, then `slot` for each slot. Both are structured
-types that leave out the fields that never change, and in which integers have fewer bytes: an
-unsigned type stands for a signed field, and holds the value plus 1, so that -1 fits, too. `store`
-returns whether every value fitted; if not, the row is worthless.
+types without the fields that never change, and with shorter integers: a signed field is stored in
+an unsigned type as the value plus 1, so that -1 fits, too. `store` returns whether every value
+fitted; if not, the contents of the row are not valid.
 
 The generator is stored as its step and the number of draws: `load` returns the latter.
 """

@@ -1,8 +1,8 @@
-"""A digest of the sources that decide a number: cached kernels and stored cells belong to it.
+"""A digest of the sources that determine results: the key of cached kernels and stored cells.
 
-The sources are found by following imports from the modules that run a cell, so none can be left
-out. The catalogue of policies imports every policy and decides nothing, so it is not followed: a
-change to one policy then leaves the stored cells of the others valid.
+The sources are found by following imports from the modules that run a cell, so none can be
+forgotten. The catalogue of policies imports every policy but has no influence on results, so it is
+not followed: after a change to one policy, the stored cells of the others remain valid.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _IMPORT = re.compile(
 
 @cache
 def source_digest(*modules: str) -> str:
-    """64 bits of the contents of all sources that run a cell, and of those behind these modules."""
+    """Return a 64-bit digest of all sources that run a cell, and of those behind these modules."""
     digest = blake2b(digest_size=8)
     for file in files_behind((*ENTRY_POINTS, *modules)):
         digest.update(file.read_bytes())
@@ -42,7 +42,7 @@ def source_digest(*modules: str) -> str:
 
 
 def files_behind(modules: Iterable[str]) -> list[Path]:
-    """The files of these modules of handful, and of all that they import, in order."""
+    """Return the files of these modules of handful, and of all that they import, sorted."""
     waiting = [file for name in modules if (file := _file(name)) is not None]
     found = set(waiting)
     while waiting:
@@ -97,7 +97,7 @@ def _imports(file: Path, package: str) -> Iterator[str]:
 
 
 def is_installed(module: ModuleType) -> bool:
-    """Whether a module is part of Python or of an installed package, or has no source."""
+    """Return whether a module is part of Python or of an installed package, or has no source."""
     file = getattr(module, "__file__", None)
     if file is None:
         return True
@@ -106,13 +106,13 @@ def is_installed(module: ModuleType) -> bool:
 
 @cache
 def _installed_folders() -> frozenset[str]:
-    """The folders of the standard library and of installed packages."""
+    """Return the folders of the standard library and of installed packages."""
     paths = get_paths()
     return frozenset(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def _imported(package: str, names: str, module: str) -> list[Path]:
-    """What one import statement names: modules of a package, or what a module defines."""
+    """Return the files that one import statement names, whether modules or what they define."""
     given = re.findall(r"\w+", re.sub(r" as \w+|#[^\n]*", "", names))
     candidates = [_file(f"{package}.{name}") for name in given] if package else []
     whole = package or module
@@ -122,7 +122,7 @@ def _imported(package: str, names: str, module: str) -> list[Path]:
 
 
 def _file(module: str) -> Path | None:
-    """The source of a module of handful; None for anything else."""
+    """Return the source of a module of handful; None for anything else."""
     if module != "handful" and not module.startswith("handful."):
         return None
     base = ROOT.joinpath(*module.split(".")[1:])

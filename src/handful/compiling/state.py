@@ -6,7 +6,7 @@ slots and one of the entries of its history, so that Numba compiles the very sam
 kernel compiled for one memory size serves all others: the types of the arrays do not depend on it.
 
 The functions of `handful.core.change` that look at the fields of a record are written again
-here. Which fields name a slot is known by their titles in the NumPy type.
+here. Fields that name a slot are marked by their titles in the NumPy type.
 """
 
 from __future__ import annotations

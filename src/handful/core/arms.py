@@ -41,7 +41,7 @@ _ALWAYS_COMPARABLE = frozenset({str, int, float, bytes, bool, type(None)})
 class FiniteArms:
     """A set of K arms, 1 <= K < 2^62. It never changes.
 
-    Policies that are given the same object share it; one that adds or removes arms goes on with a
+    Policies that are given the same object share it; one that adds or removes arms continues with a
     copy of its own. The fingerprint of the labels, needed by `to_bytes` and `from_bytes`, is
     computed at its first use and then cached on the object: to restore many policies on one long
     list, make the `FiniteArms` once and give it to all of them.

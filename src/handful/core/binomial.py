@@ -1,7 +1,7 @@
 """The binomial distribution: its probabilities, and a draw.
 
-Accurate at any size, since simulations draw thousands of millions of trials at once. Plain
-arithmetic, compiled by the simulator as it stands.
+Both are accurate at any size, since simulations draw thousands of millions of trials at once. They
+are plain arithmetic, which the simulator compiles unchanged.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def log_binomial(n: int, s: float, q: float) -> float:
 
 
 def _deviance(x: float, expected: float) -> float:
-    """X ln(x / expected) + expected - x, by a series where the two are close."""
+    """Return x ln(x / expected) + expected - x, by a series where the two are close."""
     d = x - expected
     if abs(d) >= 0.1 * (x + expected):
         return x * math.log(x / expected) - d
@@ -51,7 +51,7 @@ def _deviance(x: float, expected: float) -> float:
 
 
 def _stirling(k: float) -> float:
-    """The logarithm of k! less Stirling's formula for it."""
+    """Return the logarithm of k! less Stirling's formula for it."""
     if k < 16.0:
         return _STIRLING[int(k)]
     r = 1.0 / (k * k)

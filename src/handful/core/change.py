@@ -6,16 +6,16 @@ Arms are numbered 0 to K-1 without gaps, so that no record needs memory in propo
                counts them, and they are always the last of all arms.
     removed    arms with higher numbers move down by one, so that all keep their order, whatever
                the record
-    a slot     that loses its arm is given to the arm of the last slot, with its statistics. A stay
-               ends by that: rewards of open decisions of the moved arm are forgotten, too, since
-               their tickets name the slot in which it was.
+    a slot     that loses its arm is given to the arm of the last slot, with its statistics. This
+               ends the stay of the moved arm, too: rewards of its open decisions are forgotten,
+               since their tickets name its former slot.
 
-A policy that does not say how it goes on (`handful.policies.definition`) starts again: it forgets
-the arms in memory, and goes on with its clock, its generator and its counters.
+A policy that does not define how it continues (`handful.policies.definition`) starts again: it
+forgets the arms in memory, and keeps its clock, its generator and its counters.
 
-The simulator compiles the same functions, but for `copy_slot`, `clear_slot`, `follow` and
-`forget_arms`, which look at the fields of a record: what they do there is in
-`handful.compiling.state`.
+The simulator compiles the same functions, except for `copy_slot`, `clear_slot`, `follow` and
+`forget_arms`, which inspect the fields of a record: `handful.compiling.state` has their compiled
+counterparts.
 """
 
 from __future__ import annotations

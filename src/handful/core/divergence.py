@@ -1,4 +1,4 @@
-"""The divergence of two Bernoulli distributions, and upper confidence bounds by it."""
+"""The Kullback-Leibler divergence of Bernoulli distributions, and its confidence bounds."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     magic "hndf" | version | length and text of the policy's name | body | CRC-32 of all before it
 
-All numbers are little-endian. The body is the policy's own; see `Policy.to_bytes`. The check sum
-stands last in every version, so that a damaged state is not taken for one of a newer version.
+All numbers are little-endian. The policy defines the body; see `Policy.to_bytes`. The checksum is
+last in every version, so that a damaged state is not mistaken for one of a newer version.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def seal(name: str, body: bytes) -> bytes:
 
 
 def unseal(blob: bytes) -> tuple[str, bytes]:
-    """The policy's name and body, or an error that says what is wrong with the bytes."""
+    """Return the policy's name and body; raise an error that says what is wrong with the bytes."""
     if not isinstance(blob, bytes | bytearray | memoryview):
         raise StateError(f"a saved policy is bytes, not {type(blob).__name__}")
     data = bytes(blob)
     if data[:4] != MAGIC or len(data) < _HEAD.size + _SUM.size:
-        raise StateError("these bytes are not a saved policy, or their beginning is lost")
+        raise StateError("these bytes are not a saved policy, or their first bytes are missing")
     if crc32(data[: -_SUM.size]) != _SUM.unpack(data[-_SUM.size :])[0]:
         raise StateError("the saved policy is damaged: its bytes were cut or changed")
     _, version, length = _HEAD.unpack_from(data)
@@ -54,7 +54,7 @@ class Reader:
         self.rest = body
 
     def take(self, record: Struct) -> tuple[int | float, ...]:
-        """The next record."""
+        """Return the next record."""
         try:
             values = record.unpack_from(self.rest)
         except error:

@@ -1,15 +1,15 @@
 """Decisions in flight: rewards that come late, and rewards that never come.
 
 A decision is in flight until its reward comes. Its arm's slot counts it, so that open decisions
-take no memory of their own. Some rewards never come, and a policy must not wait for them for ever:
+take no memory of their own. Some rewards never come, so a policy waits only for a limited time:
 
     window       W decisions; unless one is given, W = 1.5 times the mean delay of the recent
                  rewards, plus 16
-    turn         every W decisions: what was made before the last turn and is still in flight is
-                 written off, so a reward is waited for during W to 2 W decisions
-    written off  the decision counts as lost; or, with a default reward, as answered by it
-    after all    the reward of a decision that counts as lost is still credited when it comes; that
-                 of one that was answered by default has expired
+    turn         every W decisions: decisions from before the last turn that are still in flight
+                 are written off, so the policy waits for a reward during W to 2 W decisions
+    written off  the decision counts as lost or, with a default reward, as answered by it
+    after all    the late reward of a decision that counts as lost is still credited; that of a
+                 decision that was answered by default has expired
     kept         with a default reward, rewards that come in time are kept until their decisions are
                  due to be written off, and count together with the defaults of the others. If
                  clicks counted before the zeros of those who do not click, every arm would look

@@ -1,15 +1,15 @@
-"""Arms with an open end: posted one by one as they are born, and tried when the policy wants.
+"""Arms with an open end: users post them one by one, and the policy decides when to try them.
 
-A reservoir whose next arm may not exist yet. A policy for endless arms takes the posted ones in
-order, whenever its schedule asks for a new one; none is tried just because it was posted. If it
-asks and there is none, an arm in memory is pulled instead: the one with the highest mean.
+This is a reservoir whose next arm may not exist yet. A policy for endless arms takes the posted
+arms in order, whenever its schedule asks for a new one; no arm is tried just because it was posted.
+If the policy asks and there is none, the arm in memory with the highest mean is pulled instead.
 
     arms = handful.PostedArms(["a first prompt"])
     policy = handful.Race(arms=arms, memory=8)
     arms.post(["another one"])
 
-Labels of arms that have left memory are released, so that memory holds the labels of the arms in
-memory and of those not tried yet.
+Labels of arms that have left memory are released. So only the labels of the arms in memory and of
+those not tried yet are stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from handful.errors import ExhaustedError, SettingError, StateError
 
 
 class PostedArms(Reservoir):
-    """Endless arms that are posted as they are born.
+    """Endless arms that users post one by one.
 
     >>> arms = PostedArms(["a first prompt"])
     >>> arms.post(["another one"])

@@ -1,10 +1,10 @@
-"""The one generator of the house, and the draws made from it.
+"""The random generator of the package, and the draws made from it.
 
-SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the state is two 64-bit words, a position and an
-odd step of its own for each stream, so a policy can be saved in a few bytes and two streams never
-run into each other's tail. The same functions serve online, in the reference simulation and, as
-compiled by Numba, in the kernels: that is why they are plain arithmetic on 64-bit words and why
-every constant is at least 2^63 or used as a shift (Numba then keeps the arithmetic unsigned).
+The generator is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Its state is two 64-bit words, a
+position and an odd step; each stream has its own step. So a policy can be saved in a few bytes, and
+two streams never overlap. Policies online, the reference simulation and the kernels, in which Numba
+compiles them, share these functions. That is why they are plain arithmetic on 64-bit words, and why
+every constant is at least 2^63 or used as a shift: Numba then keeps the arithmetic unsigned.
 """
 
 from __future__ import annotations
@@ -41,42 +41,42 @@ def as_int(x: int) -> int:
 
 
 def mix(z: int) -> int:
-    """A bijection of 64-bit words whose outputs look independent of the inputs."""
+    """Map a 64-bit word to another one, by a bijection that looks random."""
     z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D0_49BB_1331_11EB) & MASK
     return z ^ (z >> 31)
 
 
 def next_word(rng: Generator) -> int:
-    """The next 64 random bits."""
+    """Return the next 64 random bits."""
     rng[0] = (rng[0] + rng[1]) & MASK
     return mix(rng[0])
 
 
 def unit(word: int) -> float:
-    """64 random bits as a uniform number in [0, 1), a multiple of 2^-53."""
+    """Convert 64 random bits to a uniform number in [0, 1), a multiple of 2^-53."""
     return (word >> 11) * ULP
 
 
 def uniform(rng: Generator) -> float:
-    """The next uniform number in [0, 1)."""
+    """Draw a uniform number in [0, 1)."""
     rng[0] = position = (rng[0] + rng[1]) & MASK
     return (mix(position) >> 11) * ULP
 
 
 def positive_uniform(rng: Generator) -> float:
-    """A uniform number in (0, 1], safe under a logarithm."""
+    """Draw a uniform number in (0, 1], safe under a logarithm."""
     rng[0] = position = (rng[0] + rng[1]) & MASK
     return ((mix(position) >> 11) + 1.0) * ULP
 
 
 def tape_word(key: int, t: int, a: int) -> int:
-    """Cell (t, a) of the reward tape `key`: a hash, so a tape of any size takes no memory."""
+    """Return cell (t, a) of the reward tape `key`: a hash, so a tape takes no memory."""
     return mix((mix((key + (t * GOLDEN & MASK)) & MASK) + (a * ODD & MASK)) & MASK)
 
 
 def normal(rng: Generator) -> float:
-    """A standard normal number (Marsaglia's polar method, the second value is discarded)."""
+    """Draw a standard normal number (Marsaglia's polar method, one of the two is discarded)."""
     while True:
         u = 2.0 * uniform(rng) - 1.0
         v = 2.0 * uniform(rng) - 1.0
@@ -86,7 +86,7 @@ def normal(rng: Generator) -> float:
 
 
 def beta(a: float, b: float, rng: Generator) -> float:
-    """A Beta(a, b) number, a and b positive.
+    """Draw a Beta(a, b) number; a and b are positive.
 
     By inversion where a shape is 1, else by R. C. H. Cheng's rejection (Communications of the
     ACM 21, 1978): algorithm BB where both shapes exceed 1, algorithm BC otherwise.
@@ -97,7 +97,7 @@ def beta(a: float, b: float, rng: Generator) -> float:
 
 
 def beta_from_one(a: float, b: float, rng: Generator) -> float:
-    """The same where a shape is 1 or both exceed it.
+    """Draw a Beta(a, b) number where a shape is 1 or both exceed it.
 
     A word has 64 bits, and a uniform number takes 53. The 11 others are the leading bits of the
     second uniform number that algorithm BB needs: with the rest of its bits set, they are almost
@@ -145,7 +145,7 @@ def beta_from_one(a: float, b: float, rng: Generator) -> float:
 
 
 def _ratio(first: bool, shape: float, other: float, v: float) -> float:
-    """W / (other + W) for W = shape e^v, or its complement, without overflow."""
+    """Return W / (other + W) for W = shape e^v, or its complement, without overflow."""
     if v > 700.0:
         return 1.0 if first else 0.0
     w = shape * math.exp(v)
@@ -181,19 +181,19 @@ def _beta_bc(a: float, b: float, rng: Generator) -> float:
 
 
 def words(*parts: int | str, count: int) -> list[int]:
-    """`count` 64-bit words that depend on all the parts: how seeds become keys and streams."""
+    """Return `count` 64-bit words that depend on all parts: how seeds become keys and streams."""
     text = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)
     digest = blake2b(text.encode(), digest_size=8 * count).digest()
     return [int.from_bytes(digest[8 * i : 8 * i + 8], "little") for i in range(count)]
 
 
 def stream(*parts: int | str) -> list[int]:
-    """A generator that depends on all the parts."""
+    """Return a generator that depends on all the parts."""
     position, step = words(*parts, count=2)
     return [position, step | 1]
 
 
 def generator_from(key: int) -> list[int]:
-    """The generator of a policy with this key, as it starts."""
+    """Return the generator of a policy with this key, as it starts."""
     (step,) = words("step", key, count=1)
     return [key, step | 1]

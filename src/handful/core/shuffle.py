@@ -1,4 +1,4 @@
-"""A shuffle of [0, K) that takes a few words, however large K is.
+"""A shuffle of [0, K) in a few words of memory, however large K is.
 
 The paper shuffles the arm indices once and allows O(M log T + log K) bits, so the shuffled order
 must not be stored. It is computed instead: a keyed Feistel network on the smallest grid of
@@ -28,11 +28,11 @@ class Shuffle(NamedTuple):
 
     @classmethod
     def of(cls, n_arms: int, key: int) -> Shuffle:
-        """The order of `n_arms` arms that belongs to `key` (64 bits)."""
+        """Return the order of `n_arms` arms that belongs to `key` (64 bits)."""
         return cls(n_arms, *grid(n_arms), key)
 
     def arm_at(self, position: int) -> int:
-        """The arm at a position of the shuffled order."""
+        """Return the arm at a position of the shuffled order."""
         return forward(position, *self)
 
     def position_of(self, arm: int) -> int:
@@ -54,13 +54,13 @@ def position_of(arm: int, n_arms: int, key: int) -> int:
 
 @lru_cache(maxsize=64)
 def _words(n_arms: int) -> tuple[int, int, int, int]:
-    """K and its grid as 64-bit words; worked out once, online, for each of a few K."""
+    """Return K and its grid as 64-bit words; cached online for a few K."""
     rows, columns, rounds = grid(n_arms)
     return as_word(n_arms), as_word(rows), as_word(columns), as_word(rounds)
 
 
 def grid(n_arms: int) -> tuple[int, int, int]:
-    """Rows, columns and rounds for so many arms: the least square or nearly square grid."""
+    """Return rows, columns and rounds for n arms: the smallest square or nearly square grid."""
     # The least rows with rows^2 >= K, by division: a square would overflow in a kernel.
     rows = int(math.sqrt(n_arms))
     while rows <= (n_arms - 1) // rows:
@@ -86,25 +86,25 @@ def _rounds(n_arms: int) -> int:
 
 
 def _added(x: int, other: int, n: int, k: int) -> int:
-    """X plus the round function of `other`, modulo n (n < 2^32; no division)."""
+    """Return x plus the round function of `other`, modulo n (n < 2^32; no division)."""
     x += ((mix(other ^ k) >> 32) * n) >> 32
     return x - n if x >= n else x
 
 
 def _taken(x: int, other: int, n: int, k: int) -> int:
-    """The inverse of `_added` in x."""
+    """Undo `_added`: return its x."""
     y = ((mix(other ^ k) >> 32) * n) >> 32
     return x - y if x >= y else x + n - y
 
 
 def stirred(left: int, right: int, rows: int, columns: int, k: int) -> tuple[int, int]:
-    """Two rounds of the network."""
+    """Apply two rounds of the network."""
     left = _added(left, right, rows, k)
     return left, _added(right, left, columns, (k + GOLDEN) & MASK)
 
 
 def forward(x: int, K: int, rows: int, columns: int, rounds: int, key: int) -> int:
-    """Position -> arm."""
+    """Return the arm at a position."""
     while True:
         left = x // columns
         right = x % columns
@@ -131,7 +131,7 @@ def forward(x: int, K: int, rows: int, columns: int, rounds: int, key: int) -> i
 
 
 def backward(x: int, K: int, rows: int, columns: int, rounds: int, key: int) -> int:
-    """Arm -> position."""
+    """Return the position of an arm."""
     while True:
         left = x // columns
         right = x % columns

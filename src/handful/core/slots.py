@@ -1,6 +1,6 @@
-"""What policies do with the slots of a record: arms enter memory and are credited with rewards.
+"""Operations on the slots of a record: an arm enters memory; rewards are credited.
 
-These functions run online, and in kernels, on records of an array.
+These functions run online, and in kernels on records of an array.
 
     >>> state = State()
     >>> admit(state, 0, arm=7)
@@ -63,7 +63,7 @@ def begin_stay(state: State, slot: int) -> None:
 
 
 def slot_of(state: State, arm: int) -> int:
-    """The slot of an arm, or -1 where it is not in memory."""
+    """Return the slot of an arm, or -1 if it is not in memory."""
     arms = state.arm
     for slot in range(state.held):
         if arms[slot] == arm:
@@ -78,7 +78,7 @@ def credit(state: State, slot: int, value: float) -> None:
 
 
 def most_pulled(state: State) -> int:
-    """The slot with the most pulls; ties go to the first."""
+    """Return the slot with the most pulls; ties go to the first."""
     best = 0
     for slot in range(1, state.held):
         if state.pulls[slot] > state.pulls[best]:

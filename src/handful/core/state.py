@@ -1,6 +1,7 @@
 """The record: everything that a policy knows, declared once by annotations.
 
-A subclass of `State` names its fields and their types. From that one declaration follow
+A subclass of `State` names its fields and their types. Three forms are derived from this
+declaration:
 
     the plain object    that online use works on: numbers, and a list for each per-slot field
     the bytes           `pack` and `unpack`: the fields in order, then the slots in use; then, if
@@ -9,7 +10,7 @@ A subclass of `State` names its fields and their types. From that one declaratio
     the NumPy dtype     `layout`, for arrays of records: `numpy.dtype(RaceState.layout(memory=8))`
 
 Policies are functions of such a record. Numba compiles the same functions for records of an array
-(`handful.compiling.state`), so a field means the same online, on disk and in a kernel.
+(`handful.compiling.state`), so a field has the same meaning online, on disk and in a kernel.
 
     >>> class Favourite(State):
     ...     favourite: Slot
@@ -17,7 +18,7 @@ Policies are functions of such a record. Numba compiles the same functions for r
     >>> state.clock, state.favourite, state.arm
     (0, 0, [])
 
-What policies do with slots is in `handful.core.slots`.
+Operations on slots are in `handful.core.slots`.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ class State(metaclass=_Slotted):
 
     @classmethod
     def layout(cls, memory: int, entries: int = 0) -> list[tuple[Any, ...]]:
-        """The fields as `numpy.dtype` takes them, in the order of a saved record.
+        """Return the fields as `numpy.dtype` takes them, in the order of a saved record.
 
         The scalars, `memory` slots, and then the same for the fields of decisions in flight. A
         record with a history also has so many entries of it.
@@ -200,11 +201,11 @@ class State(metaclass=_Slotted):
         ]
 
     def entries_in_use(self) -> int:
-        """How many entries of its history the record uses; 0 if it has none."""
+        """Return how many entries of its history the record uses; 0 if it has none."""
         return 0
 
     def pack(self) -> bytes:
-        """The scalars and the slots in use, as bytes."""
+        """Return the scalars and the slots in use, as bytes."""
         try:
             return self._packed()
         except struct.error:
@@ -232,7 +233,7 @@ class State(metaclass=_Slotted):
         return b"".join(form.pack(*row) for row in zip(*columns, strict=True))
 
     def _fitted(self) -> Self:
-        """A copy whose counters of lost and late rewards are cut to 32 bits."""
+        """Return a copy whose counters of lost and late rewards are cut to 32 bits."""
         twin = self.copy()
         for name, kind in fields(type(self)).items():
             if kind.of_flight and kind.code == "i":
@@ -251,7 +252,7 @@ class State(metaclass=_Slotted):
 
     @classmethod
     def unpack(cls, data: bytes, capacity: int, n_arms: int) -> Self:
-        """The inverse of `pack`. What no record of this capacity could hold is refused."""
+        """Set the fields from packed bytes; refuse what no record of this capacity can hold."""
         form = _form(cls)
         state = cls()
         state.capacity = capacity
@@ -340,7 +341,7 @@ class State(metaclass=_Slotted):
                 raise StateError(f"the saved statistics of slot {slot} are not possible")
 
     def copy(self) -> Self:
-        """An independent record with the same values."""
+        """Return an independent record with the same values."""
         twin = object.__new__(type(self))
         _copier(type(self))(self, twin)
         twin.capacity = self.capacity
@@ -358,7 +359,7 @@ class WithHistory(State):
     """How many entries of the history are in use: entries 0 to entries - 1."""
 
     def entries_in_use(self) -> int:
-        """How many entries of its history the record uses."""
+        """Return how many entries of its history the record uses."""
         return self.entries
 
 
@@ -396,7 +397,7 @@ class _Form(NamedTuple):
 
 @cache
 def fields(cls: type[State]) -> dict[str, Kind]:
-    """The fields of a record and how each is stored, the base class's first."""
+    """Return the fields of a record and how each is stored, the base class's first."""
     found = {}
     for base in reversed(cls.__mro__):
         if issubclass(base, State):
@@ -415,7 +416,7 @@ def fields(cls: type[State]) -> dict[str, Kind]:
 
 
 def columns(cls: type[State], names: Iterable[str]) -> list[tuple[Any, ...]]:
-    """These fields of a record as `numpy.dtype` takes them."""
+    """Return these fields of a record as `numpy.dtype` takes them."""
     known = fields(cls)
     return [
         (name, known[name].numpy, (known[name].length,))
@@ -451,7 +452,7 @@ def _form(cls: type[State]) -> _Form:
 
 
 def slot_size(cls: type[State]) -> int:
-    """The bytes that a slot in use takes while no decision is in flight."""
+    """Return the bytes that a slot in use takes while no decision is in flight."""
     return _form(cls).slot.size
 
 

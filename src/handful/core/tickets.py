@@ -1,9 +1,9 @@
-"""Tickets: a decision gives one out, and its reward comes with it, late and in any order.
+"""Tickets: each decision issues one, with which its reward is reported, late and in any order.
 
 A ticket is a plain integer: the number of the decision, its slot, and 16 check bits that depend on
 the policy's key. A made-up number, or a ticket of a policy with another seed, is `unknown`, except
 with a probability of 2^-16. A clone, or another policy with the same seed, has the same key, so the
-check bits do not distinguish their tickets. They are no authentication.
+check bits do not distinguish their tickets. The check bits are no authentication.
 
 A reward is credited if its arm is still in the stay in which the decision was made. A stay begins
 with decision `born`; a ticket of the slot with a lower number belongs to an earlier stay, and its
@@ -11,10 +11,10 @@ reward is `forgotten`. This is exact. A **guest** is an arm that is pulled witho
 arm in memory was allowed: its ticket names a slot that no memory has, so its reward is `forgotten`.
 
 A ticket is used once. For each of the last 64 decisions, a bit says whether its ticket was used: a
-second reward is a `duplicate`, exactly. For older tickets only the number of open decisions of the
-stay and window is known (`flight`); a reward is refused when it is 0. Before that, a second reward
-is credited in place of another decision of the same arm, stay and window. So an arm is never
-credited with more rewards than it had decisions.
+second reward is always recognised as a `duplicate`. For older tickets only the number of open
+decisions of the stay and window is known (`flight`); a reward is refused when it is 0. Before that,
+a second reward is credited in place of another decision of the same arm, stay and window. So an arm
+is never credited with more rewards than it had decisions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Named tuples, made without a call of Python.
+"""Named tuples, created without a call of a Python function.
 
 `Row(...)` runs a function that `NamedTuple` wrote in Python, which takes twice as long as
-`new_tuple(Row, (...))`. That takes as many fields as it is given, in the order of the class, and
+`new_tuple(Row, (...))`. `new_tuple` accepts any number of fields, in the order of the class, and
 fills in no default.
 """
 

@@ -1,8 +1,8 @@
 """Evaluation on logged decisions: what a policy would have earned, and where a log cannot tell.
 
-`replay` drives a policy that learns through a log (Li et al. 2011). `evaluate` weighs the rows of a
-log with probabilities for a target that does not learn (inverse propensity scores). `read_log`
-reads a log once for several of these.
+`replay` runs a policy that learns on the rows of a log (Li et al. 2011). `evaluate` estimates the
+value of a target that does not learn from a log with probabilities (inverse propensity scores).
+`read_log` reads a log once for several evaluations.
 
 The package is named `evaluation`, not `replay`, which would hide the function `handful.replay`.
 """

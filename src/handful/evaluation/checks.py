@@ -1,6 +1,6 @@
-"""What a log cannot tell, in words: each check returns warnings, none raises an error.
+"""Warnings about what a log cannot tell: each check returns warnings, none raises an error.
 
-Checks by a test of significance have about the false-alarm rate `FALSE_ALARM`.
+Checks that are significance tests have a false-alarm rate of about `FALSE_ALARM`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Inverse propensity scores: the value of a target that does not learn, from another one's log.
+"""Inverse propensity scores: the value of a target that does not learn, from a policy's log.
 
 Row i counts with the weight w_i = (probability of its arm under the target) / (logged probability).
 
@@ -6,8 +6,8 @@ Row i counts with the weight w_i = (probability of its arm under the target) / (
     SNIPS  sum w_i r_i / sum w_i         self-normalised: a small bias, usually a smaller error
                                          (Swaminathan and Joachims 2015)
 
-The effective sample size is (sum w_i)^2 / sum w_i^2 (Kish 1965). Without logged probabilities the
-arms are taken to be uniform, which `handful.evaluation.checks` tests.
+The effective sample size is (sum w_i)^2 / sum w_i^2 (Kish 1965). Without logged probabilities, the
+logging policy is assumed to be uniform; `handful.evaluation.checks` tests this.
 """
 
 from __future__ import annotations

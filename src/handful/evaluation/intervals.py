@@ -1,6 +1,6 @@
 """Intervals of a mean reward: Wilson's and Student's for plain means, normal and Bernstein for IPS.
 
-All are computed for rewards in [0, 1] and are cut to [0, 1], where every value lies.
+All are computed for rewards in [0, 1] and clipped to [0, 1], where every value lies.
 `docs/replay.md` has the coverage that tests measured.
 """
 

@@ -1,8 +1,8 @@
 """Read a log: Parquet, CSV, JSON lines or a frame; columns, rewards and probabilities are checked.
 
-The columns of a log that `handful export` writes are known by their names. Other logs need an arm
-and a reward, under any names. Decisions without a reward are left out: open ones, and expired or
-dropped ones unless the log has a default reward for them.
+Columns of a log that `handful export` wrote are recognised by their names. Other logs need a column
+of arms and a column of rewards, under any names. Decisions without a reward are left out: open
+ones, and expired or dropped ones unless the log has a default reward for them.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def _frame(log: Any, names: Columns) -> tuple[pl.DataFrame, str]:
         lazy, source = _scan(Path(log)), str(log)
     else:
         raise SettingError(
-            f"log={shortened(repr(log))} is no log: give a file, a polars frame or a dict of lists"
+            f"log={shortened(repr(log))} is not a log: give a file, a polars frame or "
+            "a dict of lists"
         )
     try:
         there = lazy.collect_schema().names()

@@ -1,20 +1,20 @@
-"""Replay: drive a policy that learns through a log, counting the rows where both chose one arm.
+"""Replay: run a policy that learns on a log, counting the rows where both chose the same arm.
 
 Li, Chu, Langford and Wang (2011), "Unbiased offline evaluation of contextual-bandit-based news
 article recommendation algorithms", algorithm 2: go through the rows; if the policy's choice is the
-logged arm, the policy is given the reward, and the row counts; otherwise the row is passed over,
-and the policy does not notice. If the log chose uniformly and independently of the past, the T rows
-that count are distributed as the policy's first T decisions.
+logged arm, the policy is given the reward, and the row counts; otherwise the row is skipped, and
+the policy is unchanged. If the log chose uniformly and independently of the past, the T rows that
+count are distributed as the policy's first T decisions.
 
-Two departures. The policy is asked once for each row that counts, not for each row: nothing happens
-between two of them that it could learn from, so its choice has the same distribution. And if the
+Two departures. The policy is asked once for each row that counts, not for each row: between two of
+these rows it is given nothing to learn from, so its choice has the same distribution. And if the
 log chose with known probabilities p that are not uniform, a row is first accepted with probability
-min p / p. Then any choice of the policy is found in a row with the same probability, min p.
+min p / p. Then any choice of the policy occurs in a row with the same probability, min p.
 
-Since a choice stands until it is found, rare arms are not underrepresented even if every row is
-accepted. What goes wrong then is that the rows of an arm are not like the others: a log that showed
-an arm mostly in good hours makes it look good. Where the reward depends on the arm alone,
-`every_row=True` loses nothing and matches more rows.
+Since a choice is kept until it occurs in a row, rare arms are not underrepresented even if every
+row is accepted. Then another bias is possible: the rows of an arm may differ from the others. A log
+that showed an arm mostly in good hours makes it look good. Where the reward depends on the arm
+alone, `every_row=True` loses nothing and matches more rows.
 """
 
 from __future__ import annotations

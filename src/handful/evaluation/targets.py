@@ -44,7 +44,7 @@ def chosen_by(target: str, log: Log) -> Chosen:
         return Chosen(_shared(np.ones(log.n_arms), log))
     if target == "recommended":
         return Chosen(_recommended(log))
-    raise SettingError(f"target={target!r} is none: give {FORMS}")
+    raise SettingError(f"target={target!r} is not a target: give {FORMS}")
 
 
 def _shared(among: NDArray[Any], log: Log) -> Numbers:

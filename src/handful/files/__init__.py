@@ -1,1 +1,1 @@
-"""Files that are written as a whole (`writing.py`), and locks between processes (`lock.py`)."""
+"""Atomic writes of files (`writing.py`), and locks between processes (`lock.py`)."""

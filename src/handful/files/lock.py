@@ -1,4 +1,4 @@
-"""A lock between processes: one at a time has a file locked, until it releases it or ends."""
+"""A lock between processes: a process holds it until it releases the lock or ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TAKEN = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
 class Lock:
-    """A locked file. Whoever drops the object, or ends in any way, releases the lock."""
+    """A locked file. It is released when the object is deleted or the process ends."""
 
     def __init__(self, path: Path, name: str, in_use: str) -> None:
         """Lock a file, which is made if there is none.
@@ -41,7 +41,7 @@ class Lock:
         return self._close.alive
 
     def release(self) -> None:
-        """Let another one have the lock."""
+        """Release the lock."""
         self._close()
 
 

@@ -60,7 +60,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def part_of(target: Path) -> Path:
-    """The file that is written before it is moved to its place."""
+    """Return the file that is written before it is moved to its place."""
     return target.with_name(f"{target.name}.{os.getpid()}{PART}")
 
 

@@ -1,7 +1,7 @@
-"""Other arms for a whole fleet: every member that has begun goes on as its policy says.
+"""A change of the arms of a whole fleet: every member that has begun follows its policy's rule.
 
-A kernel changes the records. If the policy acts as another one from now on (`stands_for`), as Race
-does that gets room for all arms, its record is of another class, and Python changes one member
+A kernel changes the records. If the policy acts as another one from then on (`stands_for`), as Race
+does when all arms fit in memory, its record is of another class, and Python changes one member
 after the other.
 """
 

@@ -1,6 +1,6 @@
 """Frames of polars, pandas and Arrow: a column of ids in, columns of arms and tickets out.
 
-None of these packages is imported here: a frame brings its own.
+This module imports none of these packages; only methods of the given frame are used.
 """
 
 from __future__ import annotations

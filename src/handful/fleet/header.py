@@ -1,4 +1,4 @@
-"""The header of a folder, `fleet.json`: what all members share, with a checksum."""
+"""The header of a fleet's folder, `fleet.json`: what all members share, with a checksum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What members are called: numbers from a first one on, or names in an index that grows."""
+"""Ids of members: consecutive numbers, or names in an index that grows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Numbers:
         if rows.size and int(rows.view(np.uint64).max()) >= self.count:
             at = int(np.argmax(rows.view(np.uint64) >= self.count))
             raise SettingError(
-                f"ids[{at}]={given[at]} is no member: the members are {self.first} to "
+                f"ids[{at}]={given[at]} is not a member: the members are {self.first} to "
                 f"{self.first + self.count - 1}"
             )
         return rows
@@ -62,12 +62,12 @@ class Numbers:
         return b""
 
     def new(self, ids: Any) -> list[str]:
-        """Return no names: a fleet of numbered members grows when it is told to."""
+        """Return no names: a fleet of numbered members grows by `grow` only."""
         return []
 
 
 class Names:
-    """Members that are called by strings, in the order in which they came."""
+    """Members with names, in the order in which they were added."""
 
     first_seed = 0
 
@@ -111,7 +111,8 @@ class Names:
         if (found == NOBODY).any():
             at = int(np.argmax(found == NOBODY))
             raise SettingError(
-                f"ids[{at}]={checked(ids)[at]!r} is no member: decide for it first, or grow() by it"
+                f"ids[{at}]={checked(ids)[at]!r} is not a member: decide for it first, "
+                "or grow() by it"
             )
         return found
 
@@ -129,7 +130,9 @@ def checked(ids: Any) -> Sequence[str]:
     names = given if isinstance(given, list) else list(given)
     for at, name in enumerate(names):
         if not isinstance(name, str):
-            raise SettingError(f"ids[{at}]={name!r} is no string: members of this fleet have names")
+            raise SettingError(
+                f"ids[{at}]={name!r} is not a string: members of this fleet have names"
+            )
     return names
 
 

@@ -1,10 +1,10 @@
-"""A journal: all changes of a save in one file, which is there as a whole or not at all.
+"""A journal: all changes of a save in one file, which is written completely or not at all.
 
     mark | header of the fleet | (file, offset, data) ... | end | digest
 
-It is written under another name, brought to the disk and renamed: from then on the save counts.
-Only then are the changes made in the files themselves. Whoever opens a folder with a journal makes
-them again, which does no harm.
+The journal is written under another name, flushed to disk and renamed: the save counts from then
+on. Only then are the changes made in the files themselves. A process that opens a folder with a
+journal makes them again, which is harmless.
 """
 
 from __future__ import annotations
@@ -82,6 +82,6 @@ def read_journal(path: Path) -> tuple[bytes, Iterator[Change]]:
 
     with path.open("rb") as file:
         if file.read(len(MARK)) != MARK:
-            raise DamagedStoreError(f"{path} is no journal of a fleet, or of a newer version")
+            raise DamagedStoreError(f"{path} is not the journal of a fleet, or of a newer version")
         _, _, size = ENTRY.unpack(file.read(ENTRY.size))
         return file.read(size), changes()

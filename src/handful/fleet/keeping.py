@@ -1,4 +1,4 @@
-"""Saving a fleet, opening it again, and letting members in."""
+"""Saving a fleet, opening it again, and adding members."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Keeping(Serving):
             self._ids.count -= count
 
     def _welcome(self, ids: Any) -> None:
-        """Let names in that are not known yet."""
+        """Add names that are not known yet."""
         fresh = self._ids.new(ids)
         if fresh:
             assert isinstance(self._ids, Names)

@@ -2,11 +2,10 @@
 
     status | key | step | draws | the other scalars | slot 0 | slot 1 | ...
 
-A field is left out if no member can have another value than 0: rewards that are kept, without a
-default reward. `pending` is left out, since a fleet has no `select`. Integers take two bytes each
-if there are fewer than 2^15 arms, else four, or eight. A member that does not fit, since it has
-made more than 65,000 decisions, say, gets a *wide* row beside the others, with every field as it
-is declared.
+A field is left out if it is 0 in every member: the rewards that are kept, if there is no default
+reward. `pending` is left out, since a fleet has no `select`. Integers take two bytes each if there
+are fewer than 2^15 arms, else four, or eight. A member that does not fit, for example after more
+than 65,000 decisions, gets a *wide* row beside the others, with every field as it is declared.
 
 `status` is 0 while the member has not begun: a row of zeros, or with a seed of its own as the key.
 """

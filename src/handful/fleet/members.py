@@ -217,7 +217,7 @@ class Members:
         self.dirty[first >> SHIFT : blocks_of(last)] = 1
 
     def resize(self, count: int) -> None:
-        """Go on with another number of members: the last ones go, or new ones come."""
+        """Change the number of members: remove the last ones, or add new ones."""
         before = self.count
         # Wide rows of blocks that go are free from now on; new rows share a block with old ones.
         self.check(np.arange(min(count, before) >> SHIFT, blocks_of(before)))
@@ -231,7 +231,7 @@ class Members:
         self.count = count
 
     def _make_roomier(self, blocks: int) -> None:
-        """Go on with rows for so many blocks."""
+        """Change to rows with room for so many blocks."""
         had = len(self.rows) >> SHIFT
         if self.file is None or self.moved:
             rows = self._empty(blocks)

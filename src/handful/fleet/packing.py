@@ -1,7 +1,7 @@
-"""A member's row in Python: to the plain record of a policy, and back.
+"""Conversion between a member's row and the plain record of a policy, in Python.
 
-This is what `handful.compiling.packed` does in kernels, written plainly: it lifts single members
-out of a fleet and puts them back, and tests compare both.
+This is what `handful.compiling.packed` does in kernels, in plain Python. It lifts single members
+out of a fleet and puts them back; tests compare both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A fleet on disk: a folder that always has the last complete save.
+"""A fleet on disk: a folder that always contains the last complete save.
 
     fleet.json   what all members share, their number, and the generation of the other files
     rows-G       the rows, with holes for members that have not begun
@@ -8,8 +8,8 @@
     journal      the changes of a save that counts, until they are made (`handful.fleet.journal`)
     lock         locked by the process that has the fleet open
 
-Rows are mapped into memory: what is read comes from the file, and what is changed stays in memory
-until it is saved. A save of few blocks goes by the journal; one of many writes a new generation,
+Rows are mapped into memory: they are read from the file, and changes stay in memory until they are
+saved. A save of few blocks uses the journal; a save of many writes a new generation of the files,
 which counts as soon as `fleet.json` names it.
 """
 
@@ -72,7 +72,7 @@ class Folder:
     def open(cls, path: Path) -> Folder:
         """Open and lock a folder, and finish the save that counts, if one was interrupted."""
         if not (path / HEADER).is_file():
-            raise StoreError(f"{path} is no folder of a fleet: there is no {HEADER} in it")
+            raise StoreError(f"{path} is not the folder of a fleet: there is no {HEADER} in it")
         lock = locked(path)
         try:
             folder = cls(path, lock, read_header((path / HEADER).read_bytes(), path))

@@ -1,4 +1,4 @@
-"""How a fleet serves calls: kernels are run, their errors explained, arms get their labels."""
+"""Serving the calls of a fleet: running kernels, explaining their errors, labelling arms."""
 
 from __future__ import annotations
 

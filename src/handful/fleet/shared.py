@@ -1,7 +1,7 @@
-"""What all members of a fleet share: the policy, its parameters, the arms, and how rewards come.
+"""What all members of a fleet share: policy, parameters, arms, and the handling of rewards.
 
-It is a policy object, the *model*, that is never asked for a decision: it checks what the user
-gives, and lifted members are copies of it with another record.
+A policy object, the *model*, holds it. The model is never asked for a decision: it checks what the
+user gives, and lifted members are copies of it with another record.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Shared:
             )
         if state.pending != NO_SLOT:
             raise StateError(
-                "select() gave an arm that no update() has answered: answer it, or use decide() "
+                "select() returned an arm without an update() yet: call update(), or use decide() "
                 "and reward()"
             )
         return state

@@ -1,4 +1,4 @@
-"""What fleets print, and what the codes of rewards mean: the same in one process and in shards."""
+"""The text that fleets print, and the codes of receipts, in one process and in shards."""
 
 from __future__ import annotations
 

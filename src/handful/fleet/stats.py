@@ -1,4 +1,4 @@
-"""What is known of members, in columns, and of all of them together."""
+"""Statistics of members, in columns, and of all members together."""
 
 from __future__ import annotations
 

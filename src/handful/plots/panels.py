@@ -166,7 +166,7 @@ def plot_pulls(
 
 
 def pulls_of(result: Result) -> NDArray[Any]:
-    """Pulls by run and arm, the arms sorted by mean if it is known.
+    """Return the pulls by run and arm, the arms sorted by mean if it is known.
 
     Where only the mean over runs is stored, that is the one row.
     """
@@ -215,7 +215,7 @@ def _timelines(
 
 
 def _panels(results: Iterable[Result]) -> dict[tuple[str, int], dict[str, Result]]:
-    """Results by instance, traffic and horizon, then by a unique name."""
+    """Return results by instance, traffic and horizon, then by a unique name."""
     groups: dict[tuple[str, int], list[Result]] = {}
     for result in results:
         key = (result.world, result.settings["horizon"])
@@ -236,7 +236,7 @@ def _panels(results: Iterable[Result]) -> dict[tuple[str, int], dict[str, Result
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """Unique names: the policy and its memory, with a setting or a number where two are alike.
+    """Return unique names: policy and memory, with a setting or number where two are alike.
 
     >>> from handful import simulate
     >>> alike = [simulate("ucb-m", "linear:3", memory=2, horizon=9, runs=1, seed=s) for s in (4, 5)]
@@ -257,7 +257,7 @@ def names(results: Sequence[Result]) -> list[str]:
 
 
 def _looks(panels: dict[tuple[str, int], dict[str, Result]]) -> dict[str, Style]:
-    """One look for each name in all panels: a colour a policy, a dash a memory, if they suffice."""
+    """Return one look per name for all panels: a colour a policy, a dash a memory, if enough."""
     policies: dict[str, list[str]] = {}
     for panel in panels.values():
         for name, result in panel.items():
@@ -289,7 +289,7 @@ def _shape(panels: int) -> tuple[int, int]:
 
 
 def _fitting(kind: str, results: Sequence[Result]) -> str:
-    """The default scale of the horizontal axis."""
+    """Return the default scale of the horizontal axis."""
     if kind == "regret":
         return "log"
     if kind == "pulls":
@@ -312,7 +312,7 @@ def _title(kind: str, results: Sequence[Result]) -> str:
 
 
 def _amount(mean: float, half: float) -> str:
-    """A mean and its interval, with two digits of the interval at least."""
+    """Return a mean and its interval, with two digits of the interval at least."""
     if half <= 0:
         return f"{mean:,.1f}"
     digits = max(0, 1 - math.floor(math.log10(half)))

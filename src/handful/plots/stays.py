@@ -1,4 +1,4 @@
-"""The record of a run: its stays in memory, the arms in them, the starts of phases."""
+"""The recorded stays of a run: which arms were in memory when, and the starts of phases."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Rows:
         self._sorter = np.argsort(shown)
 
     def of(self, arms: Ints) -> Ints:
-        """The rows of arms."""
+        """Return the rows of arms."""
         rows: Ints = self._sorter[np.searchsorted(self.arms, arms, sorter=self._sorter)]
         return rows
 
@@ -91,7 +91,7 @@ class Rows:
 
 
 def means_of(result: Result, run: int, arms: Ints) -> NDArray[np.float64] | None:
-    """The means of arms in a run, if the instance is known by name."""
+    """Return the means of arms in a run, if the instance is known by name."""
     settings = result.settings
     try:
         world = instance(settings["instance"])
@@ -107,7 +107,7 @@ def means_of(result: Result, run: int, arms: Ints) -> NDArray[np.float64] | None
 
 
 def recommended_last(result: Result, stays: Stays) -> int:
-    """The arm recommended at the horizon; for the paper's algorithms, by the last finished stay."""
+    """Return the last recommended arm; in the paper's algorithms, that of the last full stay."""
     horizon, memory = result.settings["horizon"], result.settings["memory"]
     marks = phase_starts(result, horizon + 1)
     if len(stays.start) > 1 and marks:
@@ -119,7 +119,7 @@ def recommended_last(result: Result, stays: Stays) -> int:
 
 
 def phase_starts(result: Result, until: int | None = None) -> list[tuple[int, int, int]]:
-    """(pulls before it, round, phase) of each phase that began; none for other algorithms.
+    """Return (pulls before it, round, phase) of each phase that began; none for other algorithms.
 
     Late and lost rewards make phases longer, so that their starts are not known.
     """

@@ -1,4 +1,4 @@
-"""What all figures share: the house style, a line with its band, labels at the ends of lines.
+"""The style of all figures: colours, a line with its band, labels at the ends of lines.
 
 Colours are Okabe and Ito's, which differ for every kind of colour vision. Lines are
 labelled at their ends, so no legend is needed. `panels.py` makes whole figures, `timeline.py` draws
@@ -52,7 +52,7 @@ STYLE: Any = {
 def figure(
     rows: int, columns: int, width: float, height: float, **options: Any
 ) -> tuple[Figure, Any]:
-    """Make a figure in the house style and its axes, without pyplot."""
+    """Make a figure in this style, and its axes, without pyplot."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -76,7 +76,7 @@ def save(made: Figure, path: str) -> None:
 
 
 def style(index: int) -> Style:
-    """The look of a line by its index; the first `len(PALETTE) * len(DASHES)` differ."""
+    """Return the look of a line by its index; the first `len(PALETTE) * len(DASHES)` differ."""
     colours = len(PALETTE)
     return PALETTE[index % colours], DASHES[index // colours % len(DASHES)]
 
@@ -251,7 +251,7 @@ def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
 
 
 def _darker(colour: str) -> str:
-    """A darker colour for text, which needs more contrast than a line."""
+    """Return a darker colour for text, which needs more contrast than a line."""
     from matplotlib.colors import to_hex, to_rgb
 
     red, green, blue = (0.75 * part for part in to_rgb(colour))

@@ -1,4 +1,4 @@
-"""The arm memory over time: which arms were in it when, and which one was recommended.
+"""The arm memory over time: which arms were in memory when, and which one was recommended.
 
 One bar for each arm and stay, from when the arm entered to when it left; the larger its share of
 the pulls in that time, the darker the bar. A line marks the recommended arm; for the paper's
@@ -125,7 +125,7 @@ def _label_rows(ax: Axes, rows: Rows) -> None:
 
 
 def _digits(means: Floats | None, ticks: int) -> int:
-    """Decimals that tell the means at neighbouring ticks apart, two at least.
+    """Return how many decimals, at least two, tell the means at neighbouring ticks apart.
 
     >>> _digits(np.linspace(0.05, 0.0, 100), 9), _digits(np.linspace(0.99, 0.01, 10), 10)
     (3, 2)

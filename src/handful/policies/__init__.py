@@ -1,4 +1,4 @@
-"""Policies: when arms enter and leave memory. One family a file; the registry is here.
+"""Policies: when arms enter and leave memory. Each family has a file; the registry is here.
 
 A new policy is one class and one line in `POLICIES`.
 """
@@ -209,7 +209,7 @@ def policy(name: str, arms: ArmsLike, memory: int | None = None, **settings: Any
 
 
 def from_bytes(blob: bytes, arms: ArmsLike) -> Policy:
-    """The policy that `to_bytes` saved, of whatever kind; it goes on exactly where it was."""
+    """Restore a policy of any kind that `to_bytes` saved; it continues exactly where it was."""
     name, _ = unseal(blob)
     if name not in POLICIES:
         raise StateError(

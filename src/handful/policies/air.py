@@ -1,4 +1,4 @@
-"""UCB-AIR: statistics of every arm it has met, and ever more arms. The reference on endless arms.
+"""UCB-AIR, the reference on endless arms: it stores every arm met, and meets ever more arms.
 
 Wang, Audibert and Munos, "Algorithms for infinitely many-armed bandits", NeurIPS 2008: where
 P(mean > mu* - x) is of order x^beta, a new arm is pulled while fewer than t^(beta/(beta+1)) have
@@ -39,7 +39,7 @@ class Tournament(State):
     """The number of slots that the tree has room for, a power of two."""
     score: Floats
     winner: Ints
-    """The slot that wins below node 1, ..., leaves - 1; -1: nobody has a reward yet."""
+    """The slot that wins below node 1, ..., leaves - 1; -1: no arm has a reward yet."""
 
 
 class Rarity(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which arms a decision may pull: `policy.decide(allowed=...)`, for every policy alike.
+"""Allowed arms of a decision: `policy.decide(allowed=...)`, the same for every policy.
 
 The arm that the policy proposes is pulled if it is allowed. Otherwise another one stands in for it:
 
@@ -55,7 +55,7 @@ class Permission:
                 self.labels = {plain_label(label): label for label in allowed}
             except TypeError as error:
                 raise SettingError(
-                    f"allowed contains what is no label of an arm: {error}"
+                    f"allowed contains a value that is not a label of an arm: {error}"
                 ) from None
         if not self.labels:
             raise SettingError("allowed is empty: allow at least one arm")
@@ -96,7 +96,7 @@ def drawn_guest(arms: FiniteArms | Reservoir, permission: Permission, state: Sta
         among = arms.indices_of(permission.labels)
         if not among:
             raise SettingError(
-                "none of the labels in allowed is that of an arm: give labels out of policy.arms"
+                "no label in allowed belongs to an arm: give labels from policy.arms"
             )
         return among[_below(len(among), state)]
     for _ in range(DRAWS if arms.n <= MOST_LOOKS else MOST_DRAWS):

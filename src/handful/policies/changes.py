@@ -1,7 +1,7 @@
-"""Adding and removing arms: how the record of a policy goes on with another set of arms.
+"""Adding and removing arms: how the record of a policy continues with another set of arms.
 
-`handful.core.change` says how arms are renumbered. What becomes of the policy's own fields is up to
-the policy (`withdraw`, `resized`, `adopt`); if it does not say, it starts again.
+`handful.core.change` defines how arms are renumbered. The policy defines what becomes of its own
+fields (`withdraw`, `resized`, `adopt`); otherwise it starts again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def new_labels(labels: Iterable[Hashable], arms: FiniteArms) -> list[Hashable]:
     known = arms.indices_of(added)
     if known:
         raise SettingError(
-            f"the label {arms.label(known[0])!r} is that of an arm already: add labels that differ"
+            f"the label {arms.label(known[0])!r} already belongs to an arm: add other labels"
         )
     FiniteArms([*arms.listed(), *added])  # refuses labels such as True beside 1
     return added
@@ -52,7 +52,7 @@ def indices_to_remove(labels: Iterable[Hashable], arms: FiniteArms) -> list[int]
     try:
         found = arms.indices_of(given)
     except TypeError:
-        raise SettingError(f"{given!r} contains what is no label of an arm") from None
+        raise SettingError(f"{given!r} contains a value that is not a label of an arm") from None
     if len(found) < len(given):
         seen: set[Hashable] = set()
         present = {arms.label(index) for index in found}

@@ -1,8 +1,8 @@
 """UCBConstantSpace: scans of all arms with finer and finer precision, then one arm for ever; M = 4.
 
 Liau, Price, Song and Yang, "Stochastic multi-armed bandits in constant space", AISTATS 2018, whose
-regret is of order sum_i (1/gap_i) log(gap_i/gap) log T. This is a reconstruction of a scheme that
-such a bound follows from; all constants, and what is said below, are ours.
+regret is of order sum_i (1/gap_i) log(gap_i/gap) log T. This is a reconstruction of a scheme with
+such a bound; all constants, and the description below, are ours.
 
     round r = 1, 2, ...: each arm in turn, with fresh statistics, is pulled until it is
         out:  mean + sqrt(c ln T / n) < L, the best lower bound known, or
@@ -18,14 +18,14 @@ The order of the arms is the shuffled one, the same in every round. L carries ov
 round. The four arms in memory are the one that gave L (recommended), the champion, the runner-up
 and the one being pulled; an arm that comes up again while in memory stays in its slot.
 
-**Arms that come and go.** New arms are the next to be scanned, and a policy that is settled scans
-them with its last precision. A scan takes at most c ln T / 4^-r pulls, so n new arms come up within
-n (4 c ln T / 4^-r + 2) decisions: the round may end among them. With an unknown horizon a restart
-may come, too, which squares T at most once it is below the clock. If one of the arms in memory is
-removed, the policy starts again.
+**Arms that come and go.** New arms are scanned next; a policy that has settled scans them with its
+last precision. A scan takes at most c ln T / 4^-r pulls, so n new arms come up within n (4 c ln T /
+4^-r + 2) decisions: the round may end among them. With an unknown horizon a restart may come, too,
+which squares T at most once it is below the clock. If one of the arms in memory is removed, the
+policy starts again.
 
-With an unknown horizon T is 2, 4, 16, ..., 2^(2^j): at pull T all is forgotten but the place in the
-order, and T becomes T^2. Rewards in (0, 1) are used as they are.
+With an unknown horizon T is 2, 4, 16, ..., 2^(2^j): at pull T everything except the place in the
+order is forgotten, and T becomes T^2. Rewards in (0, 1) are used as they are.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class ConstantSpace(HandPolicy):
 
     @staticmethod
     def resized(state: Scan, before: int, p: ScanParameters) -> bool:
-        """Go on with the scan; once settled, scan new arms."""
+        """Continue the scan; once settled, scan new arms."""
         renumber(state, before, p)
         if state.scanned < before:
             state.scanned = min(state.scanned, p.K - 1)
@@ -221,7 +221,7 @@ class ConstantSpace(HandPolicy):
         if not fits or any(slot >= state.held for slot in stored):
             raise StateError("the saved policy has stored an arm that its memory does not have")
         if not (0.0 <= state.L <= 1.0 and 0.0 < state.precision <= 0.5 and state.T >= 1.0):
-            raise StateError("the saved policy has a precision that cannot be")
+            raise StateError("the saved policy has an impossible precision")
         if not math.isnan(p.horizon) and p.horizon != state.T:
             raise StateError("the saved policy has two horizons")
 

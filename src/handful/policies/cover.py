@@ -3,8 +3,9 @@
 Cover, "A note on the two-armed bandit problem with finite memory", Information and Control 12,
 1968: test blocks and trial blocks take turns and grow. In a trial block the favourite is pulled. In
 a test block both arms are tried in turn for runs of successes, and the favourite changes only when
-the other arm makes a complete run. As runs grow longer, those of the better arm are more and more
-of all runs, and the share of its pulls goes to 1. This says nothing of a finite time.
+the other arm makes a complete run. As runs grow longer, an increasing share of them is the better
+arm's, and the share of its pulls tends to 1. This asymptotic result implies nothing for a finite
+time.
 
 The lengths are ours. In block k = 1, 2, ...
 
@@ -111,7 +112,7 @@ class Cover(HandPolicy):
 
     @staticmethod
     def absorb(state: Blocks, slot: int, pulls: int, wins: int, p: Parameters) -> None:
-        """Pulls of the block are counted."""
+        """Count the pulls in the block."""
         state.done += pulls
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What a policy is: a record (`handful.core.state`), and a few functions of it.
+"""The definition of a policy: a record (`handful.core.state`) and a few functions of it.
 
     start(state, p)                    fill the slots for the first decision
     propose(state, p) -> slot          the slot to pull next; arms enter and leave memory here
@@ -6,9 +6,9 @@
     recommend_arm(state, p) -> arm     the arm to recommend, by index
     waited(state, p)                   some rewards are not waited for any more: mostly nothing
 
-Three more say how it goes on when the user adds or removes arms. Each returns False if it cannot;
-then the policy starts again on the present arms, with its clock, generator and counters
-(`handful.core.change`). Unless they are defined, it does so with every change.
+Three more define how the policy continues when the user adds or removes arms. Each returns False if
+it cannot; then the policy starts again on the present arms, with its clock, generator and counters
+(`handful.core.change`). A policy that does not define them starts again at every change.
 
     resized(state, before, p)          there are p.K arms now, and were `before`
     withdraw(state, slot, p)           the arm in a slot was removed: it must leave memory
@@ -19,7 +19,7 @@ Two are optional: `admit_guest` gives a slot to an allowed arm that is not in me
 
 p holds what never changes: K arms, a memory of M, whether the arms are endless, and the settings. A
 subclass declares its record, its parameters and these functions. The simulator compiles them from
-the same source, and asks the class attributes here what it must know of a policy.
+the same source, and reads what else it must know about a policy from the class attributes here.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Definition:
 
     @staticmethod
     def resized(state: Any, before: int, p: Any) -> bool:
-        """Go on with p.K arms instead of `before`; return False to start again."""
+        """Continue with p.K arms instead of `before`; return False to start again."""
         return False
 
     @staticmethod
@@ -149,7 +149,7 @@ class Definition:
 
     @staticmethod
     def adopt(state: Any, before: int, p: Any) -> bool:
-        """Go on with the arms in memory and own fields that are 0; return False to start again."""
+        """Continue with the arms in memory and own fields of 0; return False to start again."""
         return False
 
     @staticmethod

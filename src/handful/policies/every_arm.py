@@ -1,4 +1,4 @@
-"""What references that remember every arm, and are no allocation rule, have in common.
+"""The common base of references that store every arm and are not an allocation rule.
 
 All arms are in memory from the start, in the shuffled order: ties go to the first slot. Arms that
 are added get slots at once; those that are removed lose theirs.

@@ -12,10 +12,10 @@ S and F are the arm's successes and failures, and old ones count less or not at 
                     Journal of Artificial Intelligence Research 68, 2020
 
 A reward in (0, 1) is credited as a Bernoulli trial (`rules/thompson.py`). The papers count pulls.
-Where rewards come late or never, these policies count the rewards that have come: nothing is
-forgotten while nothing is learnt. Recommended is the arm with the most rewards, old ones counted
-as above. The defaults are ours: the papers tie the discount and the window to how often means
-change, which a user knows and a library does not.
+Where rewards come late or never, these policies count the rewards that have come, so nothing is
+forgotten while nothing is learnt. The recommended arm is the one with the most rewards, old ones
+counted as above. The defaults are ours: the papers derive the discount and the window from how
+often means change, which the user may know and the library does not.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class DiscountedThompson(ForgettingPolicy):
     Parameters = Discount
     settings: ClassVar[Mapping[str, Setting]] = {
         "discount": Setting(
-            0.9999, "what a reward is multiplied by with every later one",
+            0.9999, "the factor by which every new reward multiplies earlier ones",
             lambda x: 0.0 < x <= 1.0, "a number above 0 and up to 1",
         )
     }  # fmt: skip
@@ -173,7 +173,7 @@ class SlidingWindowThompson(ForgettingPolicy):
     Parameters = Window
     settings: ClassVar[Mapping[str, Setting]] = {
         "recent": Setting(
-            5000, "how many rewards of all arms count, the last ones",
+            5000, "the number of latest rewards, of all arms together, that count",
             lambda x: 1 <= x <= MOST_RECENT and x == int(x),
             f"an integer from 1 to {MOST_RECENT}",
         )

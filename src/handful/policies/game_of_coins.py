@@ -55,7 +55,7 @@ class GameOfCoins(OnePass):
         if slot != state.hand or state.over:
             return
         king = state.best
-        # The first arm, and a king that comes up itself after arms came or went, meet nobody.
+        # The first arm, and a king that comes up itself after arms came or went, have no opponent.
         if slot != king or state.level > 0 or state.tosses > 0:
             share = fair_share(p.horizon, p.K)
             if state.level == 0 and state.tosses == 0:
@@ -84,7 +84,7 @@ class GameOfCoins(OnePass):
 
     @staticmethod
     def withdraw(state: Game, slot: int, p: WithHorizon) -> bool:
-        """Go on without an arm that is not the king; its tosses are forgotten."""
+        """Continue without an arm that is not the king; its tosses are forgotten."""
         state.level = 0
         state.tosses = 0
         state.lead = 0.0
@@ -98,7 +98,7 @@ class GameOfCoins(OnePass):
 
     @staticmethod
     def calm(state: Game, slot: int, p: WithHorizon) -> tuple[int, int]:
-        """Until the tosses of this arm in the level are done; for ever once the pass is over."""
+        """Return the tosses that the level still needs of this arm; for ever after the pass."""
         if state.over:
             return FOREVER, FOREVER
         if state.tried == 1 or (state.level == 0 and state.tosses == 0):

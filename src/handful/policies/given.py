@@ -1,4 +1,4 @@
-"""What users give a policy, checked before any work: its arms, its seed, and tickets."""
+"""Checks of what users give a policy, before any work: arms, seeds and tickets."""
 
 from __future__ import annotations
 

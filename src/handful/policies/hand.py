@@ -1,13 +1,13 @@
 """Policies with one arm in hand: pull it until the rewards say which slot to pull instead.
 
-Many bounded-memory rules of the literature consider the arm in hand and a handful of counters, and
-decide whether to pull it again, to go back to a stored arm, or to take the next one. `observe` sets
-`hand`, the slot to pull, and `up_next` if a new arm should enter it first; `propose` brings it in.
+Many bounded-memory rules of the literature use the arm in hand and a few counters to decide whether
+to pull this arm again, to return to a stored arm, or to take the next one. `observe` sets `hand`,
+the slot to pull, and `up_next` if a new arm should enter it first; `propose` brings it in.
 
 Arms come up in the shuffled order, the first one again after the last; endless arms in the order of
 their index. Arms that were added come up first. When arms are added or removed, the order changes
-too: in that pass over the arms, some may come up twice and others not at all. A policy whose arm in
-memory is removed starts again, unless its file says otherwise.
+too: in that pass over the arms, some may come up twice and others not at all. A policy of which an
+arm in memory is removed starts again, unless its file says otherwise.
 
 Most of these rules are made for successes and failures, so a reward in (0, 1) counts as a Bernoulli
 trial (`toss`).
@@ -76,7 +76,7 @@ def bring_up(state: HandState, slot: int, p: Any, refresh: bool) -> int:
 
 
 def renumber(state: HandState, before: int, p: Any) -> None:
-    """After arms were removed, keep the number of the pass and the place in it."""
+    """Keep the number of the pass and the place in it after arms were removed."""
     if before > p.K:
         passes, place = divmod(state.tried, before)
         state.tried = passes * p.K + min(place, p.K)
@@ -112,7 +112,7 @@ class HandPolicy(Policy):
 
     @staticmethod
     def resized(state: Any, before: int, p: Any) -> bool:
-        """Go on with the arm in hand; new arms are the next to come up."""
+        """Continue with the arm in hand; new arms are the next to come up."""
         renumber(state, before, p)
         return True
 
@@ -179,7 +179,7 @@ def check_hand(state: HandState, p: Any) -> None:
     """Refuse a record whose place in the order or slot in hand cannot be."""
     refuse_unless_flag(state.up_next)
     if not state.held <= state.tried <= state.clock + state.held:
-        raise StateError("the saved policy has tried a number of arms that cannot be")
+        raise StateError("the saved policy has tried an impossible number of arms")
     if p.endless and max(state.arm) >= state.tried:
         raise StateError("the saved policy has an arm in memory that has not come up")
     if state.hand >= (p.M if state.up_next else state.held):

@@ -1,4 +1,4 @@
-"""MBSE: memory is filled from the stream, and the least pulled arm in it is pulled, in B passes.
+"""MBSE: fills memory from the stream and pulls the least pulled arm in it, in B passes.
 
 An arm whose interval lies below another's makes room; so does the one with the lowest mean when all
 have N_p/(K B) pulls in pass p, N_p = sqrt(N_(p-1)) T^(2^B / (2^(B+1) - 1)), N_0 = 1.

@@ -1,6 +1,6 @@
-"""What a user, a rule or a policy did wrong, as an error.
+"""Errors for mistakes of users, rules and policies.
 
-Wrong rules and policies raise the same online and in every engine.
+Wrong rules and policies raise the same errors online and in every engine.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ def no_score(
 def not_in_memory(arm: object, held: list[Any], known: bool | None) -> LookupError:
     """Return the error of an update for an arm that has no statistics now.
 
-    `held` are the labels in memory; `known` says whether this is an arm, None that nobody knows.
+    `held` are the labels in memory; `known` says whether this is an arm; None if that is unknown.
     """
     shown = ", ".join(reprlib.repr(label) for label in held[:SHOWN])
     if known is False:
         return UnknownArmError(
-            f"arm {reprlib.repr(arm)} was never given; in memory are the arms {shown}: give back "
-            "what select() gave"
+            f"arm {reprlib.repr(arm)} was never given; the arms in memory are {shown}: give "
+            "the label that select() returned"
         )
     return ForgottenArmError(
-        f"arm {reprlib.repr(arm)} is not in memory now (it holds {shown}), so its reward has "
-        "nowhere to go: reward an arm while it is in memory, or drop late rewards"
+        f"arm {reprlib.repr(arm)} is not in memory now (it holds {shown}), so its reward "
+        "cannot be credited: reward an arm while it is in memory, or drop late rewards"
         + ("" if known else " (labels are not listed: whether this is an arm is not known)")
     )
 

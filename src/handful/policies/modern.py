@@ -6,7 +6,7 @@
     moss-anytime-m  qmoss-anytime-m   MOSS with the time in place of the horizon
     ucbv-m          qucbv-m           UCB-V
 
-The schedule is the paper's; what each rule is stands in its file in `rules/`.
+The schedule is the paper's; each rule is defined in its file in `rules/`.
 """
 
 from __future__ import annotations

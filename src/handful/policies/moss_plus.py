@@ -10,7 +10,7 @@ how many arms are best, beta from 1/2 on:
         v_i = what a pull of iteration i pulled, taken at random: its members by their pulls
 
 To pull a mixture, a member of its iteration is drawn in proportion to its rewards; that may be a
-mixture of an earlier iteration. The last iteration goes on if T was too low.
+mixture of an earlier iteration. The last iteration continues if T was too low.
 
 Arms at random are the next K_i in the shuffled order, the first ones again after the last; of
 endless arms, the next K_i. If rewards come late, an iteration ends when t_i rewards have come; a
@@ -233,7 +233,7 @@ class MOSSPlus(Policy):
         if any(slot >= state.held and n > 0 for slot, n in met):
             raise StateError("the saved members have rewards of arms that were not met")
         if not all(0 <= entry <= state.entries for entry in state.pulled_for[: state.held]):
-            raise StateError("the saved arms were pulled for members that are none")
+            raise StateError("the saved arms were pulled for members that do not exist")
         if not 0 <= state.done <= state.rewards:
             raise StateError(f"the saved iteration cannot have {state.done} rewards")
 

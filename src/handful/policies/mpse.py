@@ -1,8 +1,8 @@
 """MPSE: a champion keeps its statistics and meets every arm in each of B passes.
 
-In a duel the less pulled of the two is pulled until their intervals part, or both have b_p =
-(T B/K)^(2 beta_p) pulls in pass p, beta_p = 2^(B-p) (2^p - 1) / (2^(B+1) - 1). The one with the
-higher mean is the champion then.
+In a duel the less pulled of the two is pulled until their intervals part, or both have b_p = (T
+B/K)^(2 beta_p) pulls in pass p, beta_p = 2^(B-p) (2^p - 1) / (2^(B+1) - 1). Then the one with the
+higher mean is the champion.
 
 Li, Zhang, Wang and Li, "Tight memory-regret lower bounds for streaming bandits", 2023. n new arms
 come up within n (2 b_p + 4) decisions, where p is the pass in which the last of them comes up.
@@ -61,7 +61,7 @@ class MPSE(SeveralPasses):
             return
         came = state.tried > state.seen
         state.seen = state.tried
-        # The champion itself may come up: then there is nobody to compare it with.
+        # The champion itself may come up: then there is no arm to compare it with.
         if not (came and slot == state.best):
             x, y = 1 - state.best, state.best
             m0, m1 = mean_of(state, y), mean_of(state, x)
@@ -77,13 +77,13 @@ class MPSE(SeveralPasses):
 
     @staticmethod
     def withdraw(state: Duel, slot: int, p: Passes) -> bool:
-        """Go on without an arm that is not the best; a duel with it is over."""
+        """Continue without an arm that is not the best; a duel with it is over."""
         state.seen = state.tried
         return withdraw_other(state, slot)
 
     @staticmethod
     def resized(state: Duel, before: int, p: Passes) -> bool:
-        """Go on with the passes, or reopen them for new arms."""
+        """Continue the passes, or reopen them for new arms."""
         unseen = state.tried - state.seen
         resize_stream(state, before, p.passes * p.K, p)
         state.seen = state.tried - unseen
@@ -97,10 +97,10 @@ class MPSE(SeveralPasses):
 
     @staticmethod
     def check(state: Duel, p: Passes) -> None:
-        """Refuse a duel with nobody to meet."""
+        """Refuse a duel without a second arm."""
         check_stream(state, p)
         if not state.tried - 1 <= state.seen <= state.tried:
             raise StateError(f"the saved policy cannot have seen {state.seen} arms")
         alone = state.held == 1 and state.tried == state.seen
         if alone and not (state.over or state.up_next):
-            raise StateError("the saved policy has nobody to compare its champion with")
+            raise StateError("the saved policy has no arm to compare its champion with")

@@ -1,4 +1,4 @@
-"""What a policy object consists of: arms, memory, rewards, settings, a record and a lock."""
+"""The parts of a policy object: arms, memory, rewards, settings, a record and a lock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Pekoz-style rules: an arm's first rewards decide how long it is pulled; M = 1; reconstructed.
 
 Pekoz, "Some memoryless bandit policies", Journal of Applied Probability 40, 2003, has a PolicyA and
-a PolicyB of a function f. Its exact rules were not at hand; these are ours, in its spirit:
+a PolicyB of a function f. The exact rules were not available; these are ours, in their spirit:
 
     a new arm is looked at k times, gives x_1, ..., x_k, is pulled f(x_1) ... f(x_k) more times,
     and is given up
@@ -105,7 +105,7 @@ class PekozA(HandPolicy):
 
     @staticmethod
     def calm(state: Patience, slot: int, p: SameLooks) -> tuple[int, int]:
-        """After its looks, an arm is pulled so often whatever its rewards."""
+        """Return the pulls that are due to an arm after its looks, whatever its rewards."""
         return pulls_left(state, slot, p.k), 0
 
 
@@ -131,5 +131,5 @@ class PekozB(HandPolicy):
 
     @staticmethod
     def calm(state: Patience, slot: int, p: RisingLooks) -> tuple[int, int]:
-        """After its looks, an arm is pulled so often whatever its rewards."""
+        """Return the pulls that are due to an arm after its looks, whatever its rewards."""
         return pulls_left(state, slot, float(state.tried)), 0

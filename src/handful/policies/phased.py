@@ -1,19 +1,20 @@
 """The paper's Algorithm 1 with any allocation rule, and Algorithm 2, which runs it on endless arms.
 
 Roy Chaudhuri and Kalyanakrishnan, "Regret minimisation in multi-armed bandits using bounded arm
-memory", AAAI 2020. `schedule.py` says which arms are in memory when and for how many pulls; here
-the record has the place in that schedule. With all arms in memory the plain rule runs.
+memory", AAAI 2020. `schedule.py` defines which arms are in memory when and for how many pulls; the
+record here holds the place in that schedule. With all arms in memory, the allocation rule runs
+without a schedule.
 
 A sub-phase ends when as many rewards have come as its budget says: rewards of earlier sub-phases
 that come later are forgotten.
 
-**Arms that come and go.** New arms get the next sub-phase for themselves: the incumbent and up to
-M - 1 of them, for the present budget b_w. It does not count, so the others come up as planned. So
-n new arms enter memory within ceil(n / (M - 1)) b_w decisions, plus one. An arm that is removed
-leaves the sub-phase, and the most played of the others takes the incumbent's place if it was that.
-The order of the arms depends on K, so in a phase in which arms came or went, some may come up twice
-and others not at all. With room for all arms every arm is in memory, new ones at once; when there
-is no room any more, a phase begins with the arms in memory.
+**Arms that come and go.** The next sub-phase is for new arms: the incumbent and up to M - 1 of
+them, for the present budget b_w. This sub-phase is an extra one, so the other arms come up as
+planned. So n new arms enter memory within ceil(n / (M - 1)) b_w decisions, plus one. A removed arm
+leaves the sub-phase; if it was the incumbent, the most played of the others takes its place. The
+order of the arms depends on K, so in a phase in which arms came or went, some may come up twice and
+others not at all. If all arms fit, every arm is in memory, new ones at once; when they no longer
+fit, a phase begins with the arms in memory.
 """
 
 from __future__ import annotations
@@ -288,7 +289,7 @@ class PhasedPolicy(Policy):
 
     @staticmethod
     def resized(state: Any, before: int, p: Any) -> bool:
-        """Go on in the sub-phase; with room for all arms, let the missing ones in."""
+        """Continue in the sub-phase; if all arms fit, admit the missing ones."""
         if p.M >= p.K:
             begin_with_all(state, p.K)
         else:
@@ -300,7 +301,7 @@ class PhasedPolicy(Policy):
 
     @staticmethod
     def adopt(state: Any, before: int, p: Any) -> bool:
-        """Go on with the arms in memory: they are the first sub-phase."""
+        """Continue with the arms in memory: they are the first sub-phase."""
         state.phase = state.sub_phase = 1
         state.done = sum(state.pulls[: state.held])
         if p.M >= p.K:

@@ -179,7 +179,7 @@ class ProvenRace(BestPolicy):
 
     @staticmethod
     def resized(state: ProvenRaceState, before: int, p: Parameters) -> bool:
-        """Go on with the pass; new arms are the next to come up."""
+        """Continue the pass; new arms are the next to come up."""
         renumber(state, before, p)
         state.left = min(state.left, p.K)
         return True
@@ -214,7 +214,7 @@ class ProvenRace(BestPolicy):
         if not 0 <= state.passes <= MOST_PASSES or not 0 <= state.left <= p.K:
             raise StateError(f"the saved policy cannot be in pass {state.passes} over its arms")
         if not 0.0 <= state.bar <= 1.0 or state.leader < 0:
-            raise StateError("the saved policy has an incumbent that cannot be")
+            raise StateError("the saved policy has an impossible incumbent")
         duel = state.hand != state.best
         if (duel or state.left > 0) and state.passes == 0:
             raise StateError("the saved policy has a challenger before the first pass")

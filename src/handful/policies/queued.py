@@ -1,7 +1,7 @@
 """QPM-D around IMED: late rewards queue until the policy inside asks for them.
 
-Joulani, Gyorgy and Szepesvari, "Online learning under delayed feedback", ICML 2013. A base policy
-that knows nothing of delays is run inside; ours is IMED on all arms (`rules/imed.py`).
+Joulani, Gyorgy and Szepesvari, "Online learning under delayed feedback", ICML 2013. QPM-D runs a
+base policy that knows nothing about delays; ours is IMED on all arms (`rules/imed.py`).
 
     a reward comes   it joins the queue of its arm
     a decision       the base asks for an arm; while the queue of that arm is not empty, the base is
@@ -14,8 +14,8 @@ until a reward of it comes. Where rewards come at once this is IMED.
 failures, which take a fixed number of bytes: the base is given one of them at random. This has the
 same distribution if the rewards of an arm are independent, of one distribution, and independent of
 their delays; where means drift, the paper's queue hands over the oldest reward first. Of rewards in
-(0, 1) the queue has the number and the sum, and the base is given their mean. A queue has room for
-65,536 rewards; one that comes when the queue of its arm is full is given to the base at once.
+(0, 1) the queue stores the number and the sum, and the base is given their mean. A queue has room
+for 65,536 rewards; one that comes when the queue of its arm is full is given to the base at once.
 """
 
 from __future__ import annotations

@@ -258,14 +258,14 @@ class Race(ComingAndGoing):
     settings: ClassVar[Mapping[str, Setting]] = {
         "watch": Setting(
             1.0,
-            "1: notice if the incumbent's mean falls; 0: rewards are stationary",
+            "1 watches for a fall of the incumbent's mean, 0 assumes stationary rewards",
             lambda x: x in (0.0, 1.0),
             "0 or 1",
             flag=True,
         ),
         "every": Setting(
             0.0,
-            "E: every arm comes up again within E decisions, since it may have risen; 0: no",
+            "every arm comes up again within this many decisions, for means that may rise; 0: off",
             lambda x: x == 0.0 or x >= 1.0,
             "0, or at least 1 decision",
         ),

@@ -1,4 +1,4 @@
-"""An arm at random at every decision: what any policy should beat. It stores the last one only."""
+"""A policy that picks a random arm at every decision, as a baseline; it stores the last only."""
 
 from __future__ import annotations
 

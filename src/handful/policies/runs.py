@@ -1,4 +1,4 @@
-"""Rules that consider only runs of successes and failures, and never recall an arm given up.
+"""Rules that use only runs of successes and failures, and never recall an arm given up.
 
 They store one or two arms and a few counters, and were made for infinitely many Bernoulli arms.
 
@@ -131,12 +131,12 @@ class FailureRuns(HandPolicy):
 
     @staticmethod
     def calm(state: Failures, slot: int, p: Any) -> tuple[int, int]:
-        """Any number of successes keep the slot."""
+        """Return for ever: any number of successes keep the slot."""
         return 0, FOREVER
 
     @staticmethod
     def absorb(state: Failures, slot: int, pulls: int, wins: int, p: Any) -> None:
-        """A success ends the failures in a row."""
+        """End the failures in a row if there was a success."""
         if wins > 0:
             state.failures = 0
 
@@ -212,7 +212,7 @@ class KFailure(FailureRuns):
 
     @staticmethod
     def absorb(state: Failures, slot: int, pulls: int, wins: int, p: WithK) -> None:
-        """Successes change nothing."""
+        """Do nothing: successes change nothing."""
 
 
 class BerryPolicy(PlannedPolicy):
@@ -251,7 +251,7 @@ class NonrecallingRun(BerryPolicy):
 
     @staticmethod
     def calm(state: Run, slot: int, p: WithHorizon) -> tuple[int, int]:
-        """A run of sqrt(T) successes settles it."""
+        """Return the successes until a run of sqrt(T) settles it."""
         return calm_until_settled(state.run, p)
 
     @staticmethod
@@ -262,7 +262,7 @@ class NonrecallingRun(BerryPolicy):
 
 
 def calm_until_settled(run: float, p: WithHorizon) -> tuple[int, int]:
-    """For ever after a run of sqrt(T) successes; before it, the successes that are missing."""
+    """Return the successes missing from a run of sqrt(T); for ever after such a run."""
     m = math.sqrt(p.horizon)
     return (FOREVER, 0) if run >= m else (0, math.ceil(m - run))
 
@@ -318,7 +318,7 @@ class SqrtRun(RecallsLongest):
 
     @staticmethod
     def calm(state: LongestRun, slot: int, p: WithHorizon) -> tuple[int, int]:
-        """For ever once it is settled; before, successes short of the one that settles it."""
+        """Return the successes short of the one that settles it; for ever once it is settled."""
         if state.settled_on_best:
             return FOREVER, 0
         return 0, math.ceil(math.sqrt(p.horizon) - state.run) - 1
@@ -364,7 +364,7 @@ class SqrtLogLearning(RecallsLongest):
 
     @staticmethod
     def calm(state: Learning, slot: int, p: WithHorizon) -> tuple[int, int]:
-        """For ever once it has learned; before, successes short of the last pull of learning."""
+        """Return the successes short of the last pull of learning; for ever once it has learned."""
         return calm_until_learned(state.learned, p)
 
     @staticmethod
@@ -389,6 +389,6 @@ def learning_pulls(p: WithHorizon) -> float:
 
 
 def calm_until_learned(learned: int, p: WithHorizon) -> tuple[int, int]:
-    """For ever after sqrt(T) ln T pulls; before, successes short of the last of them."""
+    """Return the successes short of the last of sqrt(T) ln T pulls; for ever after them."""
     N = learning_pulls(p)
     return (FOREVER, 0) if learned >= N else (0, math.ceil(N - learned) - 1)

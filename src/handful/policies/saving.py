@@ -1,9 +1,9 @@
-"""What a saved policy contains besides its record: its arms, memory, rewards and settings.
+"""What a saved policy contains besides its record: arms, memory, handling of rewards, settings.
 
-    fingerprint of the arms | K | M | how rewards come | the settings
+    fingerprint of the arms | K | M | handling of rewards | the settings
 
-How rewards come is a byte of flags, and the numbers of those that are set: lo and hi if rewards are
-rescaled; the window; the default.
+The handling of rewards is a byte of flags, and the numbers of those that are set: lo and hi if
+rewards are rescaled; the window; the default.
 
 The record follows (`State.pack`), and `handful.core.envelope` adds the policy's name, a version and
 a checksum. `Saved` has the methods.
@@ -131,7 +131,7 @@ class Saved(Parts):
 
     @classmethod
     def from_bytes(cls, blob: bytes, arms: ArmsLike) -> Self:
-        """Return the policy that `to_bytes` saved; it goes on exactly where it was."""
+        """Return the policy that `to_bytes` saved; it continues exactly where it was."""
         name, body = unseal(blob)
         if name != cls.name:
             raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
@@ -158,5 +158,5 @@ class Saved(Parts):
 
 
 def _restored(cls: type[Saved], blob: bytes, arms: ArmsLike) -> Saved:
-    """How Python's own pickle, used by `multiprocessing`, makes a policy again."""
+    """Restore a policy for Python's own pickle, which `multiprocessing` uses."""
     return cls.from_bytes(blob, arms)

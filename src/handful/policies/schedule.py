@@ -44,7 +44,7 @@ class SubPhase(NamedTuple):
 
 
 def schedule(K: int, M: int, w: int = 1, j: int = 1) -> Iterator[SubPhase]:
-    """All sub-phases in order, from sub-phase j of phase w on."""
+    """Yield all sub-phases in order, from sub-phase j of phase w on."""
     h0 = sub_phases(K, M)
     while True:
         b = budget(K, M, w)
@@ -70,12 +70,12 @@ def last_rank(K: int, M: int, j: int) -> int:
 
 
 def sub_phases(K: int, M: int) -> int:
-    """h0 = ceil((K-1)/(M-1)), the number of sub-phases in a phase."""
+    """Return h0 = ceil((K-1)/(M-1)), the number of sub-phases in a phase."""
     return 1 if M >= K else (K - 2) // (M - 1) + 1
 
 
 def challenger(rank: int, start: int) -> int:
-    """The position, in the shuffled order, of a phase's challenger of this rank.
+    """Return the position, in the shuffled order, of a phase's challenger of this rank.
 
     `start` is the position of the incumbent that the phase started with: it is passed over.
     """
@@ -99,7 +99,7 @@ class Round(NamedTuple):
 
 
 def rounds(K: int, B: float, alpha: float, r: int = 1) -> Iterator[Round]:
-    """All rounds from round r on.
+    """Yield all rounds from round r on.
 
     A finite set (B = 0) is one endless round on all K arms.
     """
@@ -134,5 +134,5 @@ def first_horizon(M: int, alpha: float) -> float:
 
 
 def round_key(key: int, r: int) -> int:
-    """The key of the shuffle of a round: each round shuffles its pool anew."""
+    """Return the key of a round's shuffle: each round shuffles its pool anew."""
     return key if r == 1 else mix((key + as_word(r) * GOLDEN) & MASK)

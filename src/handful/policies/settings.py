@@ -1,4 +1,4 @@
-"""The numbers that a policy can be given beside arms and memory, and their checks."""
+"""Settings: the numbers that a policy takes besides arms and memory, and their checks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check_settings(policy: type[Definition], given: Mapping[str, float | None]) 
     """Return the value of each setting of a policy, defaults filled in; NaN means unset."""
     for key in given:
         if key not in policy.settings:
-            raise UnknownNameError(f"setting of {policy.name}", key, policy.settings)
+            raise UnknownNameError(f"{policy.name} setting", key, policy.settings)
     values: dict[str, float] = {}
     for key, setting in policy.settings.items():
         value = given.get(key)
@@ -141,7 +141,7 @@ def check_rescale(rescale: tuple[float, float] | None) -> tuple[float, float] | 
 
 
 def check_memory(memory: Any) -> int:
-    """The memory bound M as the user gave it, or an error that says why not."""
+    """Return the memory bound M that the user gave; raise an error if it cannot be used."""
     if memory is None:
         raise SettingError("memory is missing: give memory=M, how many arms may have statistics")
     capacity = integer("memory", memory)
@@ -151,5 +151,5 @@ def check_memory(memory: Any) -> int:
             "(the incumbent and at least one challenger)"
         )
     if capacity >= 2**31:
-        raise SettingError(f"memory={memory} is not a handful: give memory < 2^31")
+        raise SettingError(f"memory={memory} is too large: give memory < 2^31")
     return capacity

@@ -1,4 +1,4 @@
-"""What a policy shows of itself: its arms, counters, size, and statistics as a table."""
+"""What a policy shows: its arms, counters, size, and statistics as a table."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Single pass: every arm (T/K)^(2/3) times, then the one with the best mean for ever.
 
-The arm with the best mean so far is stored beside the one that is looked at.
+Memory holds the arm with the best mean so far and the one that is being tried.
 
 Maiti, Patil and Khan, "Multi-armed bandits with bounded arm-memory: near-optimal guarantees for
 best-arm identification and regret minimization", NeurIPS 2021. n new arms come up within
@@ -47,7 +47,7 @@ class SinglePass(OnePass):
 
     @staticmethod
     def calm(state: Stream, slot: int, p: WithHorizon) -> tuple[int, int]:
-        """Until the arm has had its fair share; for ever once the pass is over."""
+        """Return the pulls until the arm has had its fair share; for ever once the pass is over."""
         if state.over:
             return FOREVER, FOREVER
         left = int(max(0.0, fair_share(p.horizon, p.K) - state.pulls[slot] - 1.0))

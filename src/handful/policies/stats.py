@@ -1,4 +1,4 @@
-"""What a policy knows, for people and programs: the arms in memory as text, HTML or dicts."""
+"""Statistics of a policy: the arms in memory as text, HTML or dicts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Stats:
         return len(self.arms)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A plain dict for each arm in memory; the mean is None before the first reward."""
+        """Return a plain dict for each arm in memory; the mean is None before the first reward."""
         return [{**asdict(arm), "mean": arm.mean if arm.pulls else None} for arm in self.arms]
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -114,7 +114,7 @@ class Stats:
 
 
 def interval(pulls: int, total: float) -> tuple[float, float]:
-    """A 95% confidence interval of a mean from the sum of so many rewards in [0, 1].
+    """Return a 95% confidence interval of the mean of rewards in [0, 1] from their sum.
 
     By Chernoff's bound, n kl(mean, end) = ln(2 / 0.05) at both ends, which holds for any
     distribution on [0, 1] at a time that does not depend on the rewards.

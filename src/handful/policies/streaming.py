@@ -1,6 +1,6 @@
-"""What the policies of the streaming literature share: the arms come by in passes, few are stored.
+"""The common part of streaming policies: arms come up in passes, and few are stored.
 
-They plan for T pulls on K arms, look at every arm in one or more passes, then commit to one. With n
+They plan for T pulls on K arms, try every arm in one or more passes, then commit to one. With n
 pulls of mean m for an arm, its confidence interval is m +- r, r = sqrt(c ln T / n); the constants
 of the papers are those that their proofs need, and c = 0.5 is what is used in practice. Each of
 `single_pass`, `mpse`, `mbse` and `game_of_coins` is a file.
@@ -140,7 +140,7 @@ class StreamPolicy(BestPolicy):
 
     @staticmethod
     def withdraw(state: Any, slot: int, p: Any) -> bool:
-        """Go on without an arm that is not the best."""
+        """Continue without an arm that is not the best."""
         return withdraw_other(state, slot)
 
     @staticmethod
@@ -156,7 +156,7 @@ class OnePass(StreamPolicy, PlannedPolicy):
 
     @staticmethod
     def resized(state: Any, before: int, p: Any) -> bool:
-        """Go on with the pass, or reopen it for new arms."""
+        """Continue the pass, or reopen it for new arms."""
         resize_stream(state, before, p.K, p)
         return True
 
@@ -171,11 +171,11 @@ class SeveralPasses(StreamPolicy, RetainingPolicy):
 
     @staticmethod
     def resized(state: Any, before: int, p: Any) -> bool:
-        """Go on with the passes, or reopen them for new arms."""
+        """Continue the passes, or reopen them for new arms."""
         resize_stream(state, before, p.passes * p.K, p)
         return True
 
     @staticmethod
     def calm(state: Stream, slot: int, p: Passes) -> tuple[int, int]:
-        """For ever once the passes are over."""
+        """Return for ever once the passes are over."""
         return (FOREVER, FOREVER) if state.over else (0, 0)

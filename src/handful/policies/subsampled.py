@@ -8,9 +8,9 @@ bandit with many arms", NeurIPS 2020, for T planned pulls:
     then                        the one with the highest mean
 
 sqrt(T) suits rewards of 0 and 1 and uniform means; for Gaussian rewards the authors take T^(2/3).
-At a tie the arm that was pulled last goes on. An arm whose first reward is on its way has no mean
-yet, and is not pulled again before that reward has come or is written off. If arms are added or
-removed, the policy starts again on other arms at random.
+In a tie, the arm that was pulled last is pulled again. An arm whose first reward is on its way has
+no mean yet, and is not pulled again before that reward has come or is written off. If arms are
+added or removed, the policy starts again on other arms at random.
 
 The best of the other means is stored, so that a decision takes a look at one arm only as long as
 the arm with the highest mean is not overtaken.

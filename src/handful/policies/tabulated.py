@@ -1,4 +1,4 @@
-"""Two rules of Berry et al. as a printed table has them, and not as they are defined.
+"""Two rules of Berry et al. as a printed table has them, not as they are defined.
 
 The paper on bounded arm memory (arXiv 1901.08387, Table 1) gives the sqrt(T)-run and the
 sqrt(T) ln T-learning policies far more regret than their definitions do (those are `sqrt-run` and
@@ -92,7 +92,7 @@ class SqrtRunTabulated(BerryPolicy):
 
     @staticmethod
     def calm(state: LastTwo, slot: int, p: WithHorizon) -> tuple[int, int]:
-        """A run of sqrt(T) successes settles it."""
+        """Return the successes until a run of sqrt(T) settles it."""
         return calm_until_settled(state.run, p)
 
     @staticmethod
@@ -136,7 +136,7 @@ class SqrtLogTabulated(BerryPolicy):
 
     @staticmethod
     def calm(state: LastTwoLearning, slot: int, p: WithHorizon) -> tuple[int, int]:
-        """For ever once it has learned; before, successes short of the last pull of learning."""
+        """Return the successes short of the last pull of learning; for ever once it has learned."""
         return calm_until_learned(state.learned, p)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Two targets: give an arm up at its first failure, or at its m-th, unless it did well before.
+"""Two-target: give an arm up at its first or its m-th failure, unless it succeeded often before.
 
 Bonald and Proutiere, "Two-target algorithms for infinite-armed bandits with Bernoulli rewards",
 NeurIPS 2013. One arm is in hand; T pulls are planned, and the best arms are sure to succeed:

@@ -1,12 +1,12 @@
-"""What an allocation rule is: a score for each arm in memory; the arm with the highest is pulled.
+"""Allocation rules: a score for each arm in memory; the arm with the highest score is pulled.
 
     score(n, s, now) -> float
 
 n is the number of pulls of the arm since it entered memory, s the sum of its rewards, and `now`
-what holds for all arms at the time (`Moment`). The simulator compiles the same function with Numba:
-it may use `math`, `handful.core.rng` and arithmetic, and nothing else.
+what is common to all arms at the time (`Moment`). The simulator compiles the same function with
+Numba: a score may use `math`, `handful.core.rng` and arithmetic, and nothing else.
 
-A rule may state facts that faster engines use. None of them changes what the rule is:
+A rule may state facts that faster engines use. None of them changes which arms it pulls:
 
     growth, width   the score is s/n + growth(t, eta) * width(n, b, m), and both can be tabulated
     monotone        the score rises with the mean, falls with n, and never falls with t alone
@@ -147,8 +147,8 @@ def with_name(function: F, role: str, name: str) -> F:
 
 
 def _bonus_chooser(rule: Rule) -> Choose:
-    # The loop below stands in `_score_chooser` too: a decision of UCB1 takes 5% longer with a test
-    # of the kind of rule for each arm, and 9% longer with a call between the two parts.
+    # `_score_chooser` repeats the loop below: a decision of UCB1 takes 5% longer with a test of
+    # the kind of rule for each arm, and 9% longer with a call between the two parts.
     growth, width = rule.growth, rule.width
     assert growth is not None
     assert width is not None
@@ -211,7 +211,7 @@ def _score_chooser(rule: Rule) -> Choose:
 
 
 def first_untried(state: State) -> int:
-    """The first slot without a decision; if no reward has come yet, the one with the fewest.
+    """Return the first slot without a decision; if no reward has come, that with the fewest.
 
     -1 where every arm was tried and a reward has come.
     """
@@ -228,7 +228,7 @@ def first_untried(state: State) -> int:
 
 
 def highest_mean(state: State) -> float:
-    """The highest mean of the arms in memory that have a reward."""
+    """Return the highest mean of the arms in memory that have a reward."""
     top = 0.0
     for slot in range(state.held):
         n = state.pulls[slot]

@@ -1,4 +1,4 @@
-"""IMED: pull the arm whose being the best would be the least surprising.
+"""IMED: pull the arm with the least evidence against its being the best.
 
     score = -(n kl(mean, top) + ln n),   top the highest mean
 

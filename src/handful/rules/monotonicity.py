@@ -1,4 +1,4 @@
-"""What a monotone score is, and spot-checks of `monotone=True`.
+"""The definition of a monotone score, and spot-checks of `monotone=True`.
 
 A score is monotone if it draws no random numbers and, up to rounding,
 

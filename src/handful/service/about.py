@@ -1,7 +1,7 @@
-"""What a request is about, as far as can be told before it runs.
+"""What a request reads from the store, as far as is known before it runs.
 
-A store that several servers share is asked for everything that a batch of requests will need in a
-few round trips (`shared.py`). Where there is one process, nobody looks at this.
+From a store that several servers share, everything that a batch of requests will need is read in a
+few round trips (`shared.py`). A store of a single process does not use this module.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from handful.service.bodies import NewDecisions, Rewards
 
 
 class About(NamedTuple):
-    """What a request is about, as far as can be told before it runs."""
+    """What a request reads from the store, as far as is known before it runs."""
 
     names: tuple[str, ...] = ()
     """Names of bandits."""

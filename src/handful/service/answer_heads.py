@@ -1,4 +1,4 @@
-"""The heads of answers as bytes. Most answers of a second have the same one, but for their id."""
+"""The heads of answers as bytes. Within a second, most differ only in their request id."""
 
 from __future__ import annotations
 

@@ -166,8 +166,8 @@ def _remove_key(session: Session, call: Call) -> None:
     if left == [id]:
         raise Problem(
             409,
-            "this is the last key with the scope admin, and nobody could make another: make one "
-            "first, or stop the service and use `handful keys`",
+            "this is the last key with the scope admin, and no other could make a new one: make "
+            "one first, or stop the service and use `handful keys`",
         )
     if not remove_key(session.tx, id):
         raise Problem(404, f"there is no key {id!r}")

@@ -291,8 +291,8 @@ def _check_local(headers: dict[bytes, bytes]) -> None:
     if not OF_PROXIES.isdisjoint(headers):
         raise Problem(
             403,
-            "this request came through a proxy, whose callers may be anybody, and the store has no "
-            "key: make one with `handful keys add --scope admin`",
+            "this request came through a proxy, which may forward for anybody, and the store has "
+            "no key: make one with `handful keys add --scope admin`",
         )
 
 

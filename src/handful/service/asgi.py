@@ -1,7 +1,7 @@
-"""The types of ASGI, by which the HTTP server calls the application.
+"""The types of ASGI, the interface by which the HTTP server calls the application.
 
-The application routes by itself: a dozen paths need no framework, and each request passes through
-one function that can be read from top to bottom.
+The application has its own routing: a dozen paths need no framework, and each request passes
+through one function that can be read from top to bottom.
 """
 
 from __future__ import annotations

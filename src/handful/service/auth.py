@@ -1,13 +1,13 @@
-"""Who may do what: bearer keys with scopes, of which the store has only hashes.
+"""Access: bearer keys with scopes, of which the store has only hashes.
 
     decide   decisions, and looking at bandits
     reward   rewards, and looking at decisions
     admin    everything: bandits, arms, keys, metrics
 
 A key may be for one bandit only. As long as the store has never had a key, a service on a loopback
-address takes requests from everybody on this machine; any other address needs a key. Once there was
-a key, the store is never open again, also if all its keys are removed. Several keys work at once:
-to rotate one, make another, change the callers, and remove the first.
+address takes requests from everybody on this machine; any other address needs a key. Once it has
+had a key, the store is never open again, even if all its keys are removed. Several keys work at
+once: to rotate one, make another, change the callers, and remove the first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HAD_KEY = "had key"
 
 
 class Caller(NamedTuple):
-    """Whom a request comes from."""
+    """The sender of a request."""
 
     id: str
     scopes: frozenset[str]
@@ -72,7 +72,7 @@ class Keys:
         return not self.needed
 
     def admits(self, caller: str) -> bool:
-        """Return whether a caller who was let in would be let in again, by his id."""
+        """Return whether a caller who was admitted would be admitted again, by key id."""
         return caller == ANYBODY.id if self.is_open else caller in self._ids
 
     def caller(self, authorization: str | None) -> Caller:
@@ -104,7 +104,7 @@ def add_key(tx: Transaction, row: KeyRow) -> None:
     if not any("admin" in each.scopes.split() for each in rows):
         raise Problem(
             409,
-            "the first key must have the scope admin: with this one alone, nobody could make "
+            "the first key must have the scope admin: with this one alone, no key could make "
             "another, or change a bandit",
         )
     if row.bandit is not None and tx.bandit_named(row.bandit) is None:

@@ -1,9 +1,9 @@
-"""A live bandit: its settings, its policy, and what has been counted.
+"""A live bandit: its settings, its policy and its counters.
 
-The state of a bandit is what follows from its rows in the log, in order: `Bandit.created` makes it
-from the first one, and `fold` applies the next. A request is handled the other way round: `decide`
-and its siblings change the state, and return what the row must say. Folding that row into a twin
-leaves the twin in the same state, byte for byte; for a decision, `fold` decides again, and checks
+The state of a bandit is the fold of its rows in the log, in order: `Bandit.created` makes it from
+the first row, and `fold` applies the next. A request is handled the other way round: `decide` and
+similar methods change the state, and return the contents of the row. Folding that row into a twin
+leaves the twin in the same state, byte for byte. For a decision, `fold` decides again, and checks
 that the arm is the one in the log.
 """
 
@@ -50,7 +50,7 @@ class Bandit(SavedBandit):
         known = POLICIES[config.policy]
         for key in config.settings:
             if key not in known.settings:
-                raise UnknownNameError(f"setting of {config.policy}", key, known.settings)
+                raise UnknownNameError(f"{config.policy} setting", key, known.settings)
         if known.clairvoyant:
             raise SettingError(f"{config.policy} depends on true means, which only a simulator has")
         if config.open and config.explore > 0.0:
@@ -185,7 +185,7 @@ class Bandit(SavedBandit):
         """Add arms."""
         known = next((label for label in labels if label in self.numbers), None)
         if known is not None:
-            raise SettingError(f"the label {known!r} is that of an arm already")
+            raise SettingError(f"the label {known!r} already belongs to an arm")
         if isinstance(self.policy._arms, PostedArms):
             self.policy._arms.post(labels)
         else:
@@ -246,7 +246,7 @@ class Bandit(SavedBandit):
             if choice[:3] != (row.ref, row.mark, row.value):
                 raise DamagedStoreError(
                     f"row {row.seq} of the log says that {self.config.name!r} chose arm {row.ref}, "
-                    f"and it follows from the rows before that it chose arm {choice.arm}: the log "
+                    f"but the rows before it imply arm {choice.arm}: the log "
                     "is damaged, or was written by a version of handful that decides differently"
                 )
         elif kind == Kind.REWARDED:

@@ -58,7 +58,9 @@ class BanditRequests(Batch):
         bandit = granted(Bandit, config, given.arms)
         number = self.tx.number("bandits") + 1
         if self.tx.bandit(number) is not None:
-            raise DamagedStoreError(f"bandit {number} is there before it is made: restore a backup")
+            raise DamagedStoreError(
+                f"bandit {number} exists before its first row: restore a backup"
+            )
         self.tx.set_number("bandits", number)
         note = msgspec.json.encode((config, given.arms))
         seq = self.write(Kind.CREATED, number, note=note).seq

@@ -1,10 +1,9 @@
-"""The live bandits: loaded from the store when they are asked for, saved to it now and then.
+"""The live bandits: loaded from the store on demand, saved to it from time to time.
 
-A bandit is loaded from its snapshot and the rows that follow it. So that few rows follow, the
-bandit whose snapshot is the oldest is saved again when many rows have been written since. The
-number `checkpoint` says up to which row every snapshot is complete: whatever was saved when, no row
-up to there is missing from the snapshot of its bandit. After a crash only the rows after it are
-read.
+A bandit is loaded from its snapshot and the rows that follow it. To keep these few, the bandit with
+the oldest snapshot is saved again when many rows have been written since. The number `checkpoint`
+is a row up to which every snapshot is complete: no row up to there is missing from the snapshot of
+its bandit. After a crash only the rows after it are read.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class Bandits:
         self._tails: dict[int, list[Row]] | None = None
         """The rows after the checkpoint of bandits that are not in memory; None: not read yet."""
         self._damaged: dict[int, str] = {}
-        """Why bandits cannot be loaded, so that nobody tries in vain again."""
+        """Why bandits cannot be loaded, so that they are not tried again in vain."""
 
     def __len__(self) -> int:
         return len(self._live)
@@ -163,7 +162,7 @@ class Bandits:
         self._unsaved.setdefault(number, seq)
 
     def discard(self, number: int) -> None:
-        """Forget a bandit whose state is not what follows from its rows; it is loaded again."""
+        """Discard a bandit whose state is not the fold of its rows; it is loaded again."""
         self._live.pop(number, None)
         self._tails = None
 

@@ -1,8 +1,8 @@
-"""One transaction of the store, as requests see it: what they write, and the bandits they ask for.
+"""A batch: one transaction of the store, with the rows and bandits of its requests.
 
 Every bandit that a request uses comes from `Batch.loaded`, and every row that a request writes goes
-through `Batch.write`. So these two, and `Desk.begin`, which makes the batch, are where a bandit in
-memory and its rows in the store are kept together.
+through `Batch.write`. So these two, and `Desk.begin`, which makes the batch, keep a bandit in
+memory consistent with its rows in the store.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Batch:
         row = None if seq is None else self.row(seq)
         if row is not None and (row.ref != decision or row.kind not in ANSWERS):
             raise DamagedStoreError(
-                f"row {row.seq} is noted as the answer to decision {decision}, and is none: "
+                f"row {row.seq} is stored as the answer to decision {decision}, but is not one: "
                 "restore a backup"
             )
         return row
@@ -148,12 +148,12 @@ class Batch:
         window = bandit.config.window
         if window is not None and window not in self.windows:
             raise DamagedStoreError(
-                f"nobody watches the window of {bandit.config.name!r}: restore a backup"
+                f"the window of bandit {bandit.config.name!r} is missing: restore a backup"
             )
         return bandit
 
     def watch(self, number: int, window: float | None, after: int) -> None:
-        """See to it that decisions of a bandit after a row are looked at after its window."""
+        """Schedule the end of the window for decisions of a bandit after a row."""
         if window is not None:
             self.windows.watch(self.tx, window, after)
 
@@ -168,7 +168,7 @@ class Batch:
 
 
 def granted(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do what was asked; what the library refuses is a problem of the request."""
+    """Run a request; turn what the library refuses into a `Problem`."""
     try:
         return work(*args, **kwargs)
     except StoreError:

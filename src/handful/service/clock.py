@@ -17,8 +17,8 @@ def steady_clock() -> Clock:
 def going_on(clock: Clock, start: int) -> Clock:
     """Return a clock that begins at `start`, the time of the last row of the log, or later.
 
-    If the system's clock is behind it after a restart, time goes on from there. It does not stand
-    still until that clock has caught up, during which no window would end.
+    If the system's clock is behind `start` after a restart, time continues from `start`. It does
+    not stand still until the system's clock has caught up: no window would end meanwhile.
     """
     behind = max(0, start - clock())
     return lambda: clock() + behind

@@ -1,4 +1,4 @@
-"""What a bandit is made from, and what may change while it runs."""
+"""The configuration of a bandit, and which parts of it may change while it runs."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""Copying a store to one of another kind, and the proof that nothing was changed by it.
+"""Copying a store to one of another kind, and comparing the copy with the source.
 
 Everything is copied: the rows of the log with their numbers, so that the ids of decisions stay
 valid; answers, callers' own keys, labels, histories, answered requests, keys, and the identity.
-What is a cache is made anew: snapshots, and when the next windows end.
+Caches are made again: snapshots, and the times at which the next windows end.
 
-Stores that several servers share have numbers without a row. Where numbers have no gaps, a row of
-the kind SKIPPED takes their place. It means nothing, and is left out on the way back.
+In stores that several servers share, some numbers have no row. Where numbers must have no gaps, a
+row of the kind SKIPPED takes their place. It has no content, and is left out when the store is
+copied back.
 
-The copy is then compared with the source, row by row, and every bandit with what follows from the
-rows of the source: byte for byte.
+The copy is then compared with the source row by row, and every bandit with the fold of the source's
+rows, byte for byte.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 from handful.errors import DamagedStoreError, StoreInUseError
 from handful.service.auth import had_key, note_key
 from handful.service.bandit import Bandit
-from handful.service.doctor import Replay
+from handful.service.doctor import Rebuilt
 from handful.service.shared_bandits import loader
 from handful.service.windows import Windows
 from handful.storage.contract import Storage, Transaction
@@ -69,7 +70,7 @@ class _Copy:
         self._source = source
         self._target = target
         self._shared = target if isinstance(target, SharedTransaction) else None
-        self._replay = Replay(source)
+        self._rebuilt = Rebuilt(source)
         self._seq = self._at = 0
 
     def run(self, progress: Progress | None) -> None:
@@ -101,7 +102,7 @@ class _Copy:
         keys = self._source.keys_of((page[0].seq, page[-1].seq))
         answers = {}
         for row in page:
-            self._replay.fold(row)
+            self._rebuilt.fold(row)
             if row.kind == Kind.DECIDED:
                 answer = self._source.answer_to(row.seq)
                 if answer is not None:
@@ -124,7 +125,7 @@ class _Copy:
         target, last = self._target, self._source.last()[0]
         versions = self._shared.versions() if self._shared is not None else {}
         windows = None if self._shared is not None else Windows(target)
-        for number, bandit in self._replay.bandits.items():
+        for number, bandit in self._rebuilt.bandits.items():
             body = bandit.to_bytes()
             target.put_snapshot(Snapshot(number, versions.get(number, last), body))
             window = bandit.config.window
@@ -201,7 +202,7 @@ def _sorted(found: dict[int, str]) -> list[tuple[int, str]]:
 
 
 def _replayed(tx: Transaction) -> dict[int, Bandit]:
-    made = Replay(tx)
+    made = Rebuilt(tx)
     for row in _meant(tx):
         made.fold(row)
     return made.bandits

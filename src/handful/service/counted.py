@@ -1,4 +1,4 @@
-"""What a bandit counts, beside its policy."""
+"""The counters of a bandit besides those of its policy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Counted(msgspec.Struct, array_like=True):
-    """What a bandit counts, beside its policy."""
+    """The counters of a bandit besides those of its policy."""
 
     decisions: int = 0
     rewards: int = 0

@@ -102,8 +102,8 @@ class DecisionRequests(Batch):
         row = self.row(seq)
         if row is None or row.kind != Kind.DECIDED or row.bandit != bandit:
             raise DamagedStoreError(
-                f"row {seq} is noted for a caller's key, and is no decision of bandit {bandit}: "
-                "restore a backup"
+                f"row {seq} is stored for a caller's key, but is not a decision of bandit "
+                f"{bandit}: restore a backup"
             )
         return row
 
@@ -117,7 +117,7 @@ class DecisionRequests(Batch):
             label for label in labels if label in bandit.numbers and label not in bandit.barred
         )
         if not allowed:
-            raise Problem(409, "none of the labels in `allowed` is that of an arm")
+            raise Problem(409, "no label in `allowed` belongs to an arm")
         return allowed, self.tx.subset_number(msgspec.json.encode(sorted(allowed)))
 
     def _remember(self, number: int, bandit: Bandit, made: int) -> None:

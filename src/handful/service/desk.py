@@ -1,12 +1,12 @@
-"""What can be asked of the service, each request within a transaction of the store.
+"""The desk: handles requests, each within a transaction of the store.
 
 A `Desk` belongs to one thread. It is handed requests in batches: `batch` begins a transaction, the
-methods of the `Session` that it gives handle requests one after the other, and when the block ends
-everything is on disk. A request that cannot be granted raises `Problem` before it changes anything,
-so that it does not disturb the others of its batch. If the transaction fails, the bandits in memory
-are forgotten, and loaded again from the store.
+methods of the `Session` that it gives handle requests one after the other, and when the block ends,
+everything is on disk. A request that is refused raises `Problem` before it changes anything, so
+that the others of its batch are not affected. If the transaction fails, the bandits in memory are
+discarded, and loaded again from the store.
 
-The requests themselves are in two rooms: `bandit_requests.py` (bandits and their arms) and
+The requests themselves are in two modules: `bandit_requests.py` (bandits and their arms) and
 `decision_requests.py` (decisions and their rewards). `batch.py` has what both need.
 """
 
@@ -117,12 +117,12 @@ class Session(BanditRequests, DecisionRequests):
     def __init__(self, desk: Desk, tx: Transaction) -> None:
         super().__init__(tx, desk.bandits, desk.windows, desk.ids, desk.recent, desk.clock())
         self.reads = False
-        """Whether the request at hand only reads."""
+        """Whether the current request only reads."""
         self.desk = desk
         self.windows_before = desk.windows.saved()
 
     def prepare(self, requests: Sequence[tuple[About, bool, int]]) -> None:
-        """Do nothing: one process has all that requests need at hand."""
+        """Do nothing: one process has everything that requests need."""
 
     def sweep(self, windows: Iterable[float] | None = None) -> bool:
         """End what has passed of all windows, or of some; return whether there may be more."""

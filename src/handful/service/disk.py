@@ -1,7 +1,7 @@
-"""A thread that waits for the disk, so that the event loop need not.
+"""A thread that waits for the disk, so that the event loop does not have to.
 
-An executor would do, but the way to its thread and back is taken for every commit, and takes three
-times as long.
+An executor would work, too, but passing each commit to its thread and back takes three times as
+long.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Disk:
                 work()
             except BaseException as raised:
                 error = raised
-            with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop was closed: nothing waits any more
                 future.get_loop().call_soon_threadsafe(_settle, future, error)
             del asked, work, future, error
 

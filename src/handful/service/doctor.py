@@ -1,4 +1,4 @@
-"""Examining a store: is the log whole, and does everything else follow from it?"""
+"""Examining a store: whether the log is complete, and everything else is derived from it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _BlockLookUp(StoreLookUp):
         return [due for due in found if after < due.decision <= upto]
 
 
-class Replay:
+class Rebuilt:
     """Bandits that are made from the log alone, row by row."""
 
     def __init__(self, tx: Transaction) -> None:
@@ -95,19 +95,19 @@ class Replay:
 
 def replay(tx: Transaction) -> dict[int, Bandit]:
     """Return the bandits as they follow from all rows of the log."""
-    made = Replay(tx)
+    made = Rebuilt(tx)
     for row in tx.rows():
         made.fold(row)
     return made.bandits
 
 
 def examine(storage: Storage, progress: Progress | None = None) -> Report:
-    """Look at everything in a store; nothing is changed."""
+    """Examine a whole store; change nothing."""
     problems = list(storage.verify())
     size = storage.size()
     tx = storage.moment()
     try:
-        made = Replay(tx)
+        made = Rebuilt(tx)
         seen = rows = 0
         try:
             last, at = tx.last()[0], 0
@@ -142,11 +142,11 @@ def _check_row(tx: Transaction, row: Row, problems: list[str]) -> None:
     elif row.kind == Kind.DECIDED and tx.answer_to(row.seq) is not None:
         answer = tx.row(tx.answer_to(row.seq) or 0)
         if answer is None or answer.kind not in ANSWERS or answer.ref != row.seq:
-            problems.append(f"what is noted as the answer to decision {row.seq} is none")
+            problems.append(f"the stored answer to decision {row.seq} is not one")
 
 
-def _compare(tx: Transaction, made: Replay, problems: list[str]) -> None:
-    """Compare what follows from the log with the tables and snapshots."""
+def _compare(tx: Transaction, made: Rebuilt, problems: list[str]) -> None:
+    """Compare the fold of the log with the tables and snapshots."""
     listed = {row.id: row.name for row in tx.bandits()}
     there = {number: made.names[number] for number in made.bandits}
     if listed != there:
@@ -167,7 +167,7 @@ def _compare(tx: Transaction, made: Replay, problems: list[str]) -> None:
             problems.append(f"{name!r} cannot be loaded: {error}")
             continue
         if found != bandit.to_bytes():
-            problems.append(f"the state of {name!r} is not what follows from the log")
+            problems.append(f"the state of {name!r} differs from the fold of the log")
 
 
 def _few(names: dict[int, str]) -> str:

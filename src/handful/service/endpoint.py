@@ -1,11 +1,11 @@
 """A request for an operation of the API, from its head and body to the reply.
 
-    admit    who sends it, and may he?
-    begin    its JSON, and what the writer is to do
-    finish   what is answered, once that is on disk
+    admit    check who sends the request, and whether the sender may
+    begin    read its JSON, and return what the writer has to do
+    finish   answer, once that is on disk
 
-`handle` takes all three steps, and never raises. Between `begin` and `finish` nobody waits: the
-writer calls back, and it does so in the order in which requests were carried out.
+`handle` takes all three steps, and never raises. Nothing blocks between `begin` and `finish`: the
+writer calls back, in the order in which requests were carried out.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Answered(NamedTuple):
 
 
 class Front(Protocol):
-    """What an endpoint needs of the service."""
+    """What an endpoint needs from the service."""
 
     writer: Writer
     metrics: Metrics
@@ -77,7 +77,7 @@ class Endpoint:
         caller.require(self.operation.scope, request.path.get("name"))
 
     def handle(self, request: Request, raw: bytes, reply: SendReply) -> None:
-        """Do what was asked, and call `reply` when that is on disk, or with a refusal.
+        """Run the request, and call `reply` when it is on disk, or with a refusal.
 
         A request that was not admitted before is admitted now.
         """
@@ -127,7 +127,7 @@ class Endpoint:
     def _once(
         self, session: Session, call: Call, request: Request, key: bytes | None, raw: bytes
     ) -> Answered:
-        """Do what was asked, unless it was done for the same `Idempotency-Key` before."""
+        """Run the request, unless one with the same `Idempotency-Key` was run before."""
         operation = self.operation
         found: list[Answered] = []
 

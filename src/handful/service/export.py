@@ -1,6 +1,6 @@
-"""The log as a table: a row for each decision, with what became of it.
+"""The log as a table: a row for each decision, with its outcome.
 
-`handful.evaluation` reads such tables, and so does anything else that reads Parquet or JSON lines.
+`handful.evaluation` and any other reader of Parquet or JSON lines can read such tables.
 """
 
 from __future__ import annotations

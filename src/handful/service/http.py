@@ -1,12 +1,12 @@
-"""HTTP/1.1 on one connection: uvicorn's protocol, and a shorter way for most requests.
+"""HTTP/1.1 on one connection: uvicorn's protocol, with a fast path for most requests.
 
-A request for an operation whose head and body have come together, in one piece, goes to
+A request for an operation whose head and body arrive together, in one piece, goes to
 `Service.answer`, without the task, the event and the messages that ASGI needs. Any other request
-(in pieces, large, behind another one, for the page, a stream, of a caller who does not read) takes
-uvicorn's way. The answers of both ways are the same.
+(in pieces, large, behind another one, for the page, a stream, from a caller who does not read)
+takes uvicorn's path. Both paths give the same answers.
 
-What a caller may hold up is bounded: the time and the size of heads and trailers, the time for
-which a connection is idle or takes nothing of an answer, and the requests that wait on it.
+Limits protect against slow callers: on the time and the size of heads and trailers, on the time for
+which a connection is idle or takes nothing of an answer, and on the requests that wait on it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The names of decisions: the number of the row in the log, and check bits of the store.
+"""The ids of decisions: the number of the row in the log, and check bits of the store.
 
-A mistyped id, or one of another store, is unknown, but for one in 65,536. It is no authentication.
+A mistyped id, or one of another store, is recognised as unknown, except for one in 65,536. The
+check bits are no authentication.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limits: how large a body may be, how slow a sender, how many requests at once and a second."""
+"""Limits: the size of a body, slow senders, requests at once, and requests per second."""
 
 from __future__ import annotations
 

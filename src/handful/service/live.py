@@ -1,8 +1,8 @@
-"""Bandits as they change, for the page: server-sent events.
+"""Changes of bandits for the page, as server-sent events.
 
 Twice a second, the bandits that have changed are described once, however many pages are open, and
-sent to those that want them. A page that reads slowly misses descriptions, not the latest one. A
-stream ends when the key that it was opened with is removed.
+sent to the pages that subscribed to them. A page that reads slowly misses descriptions, not the
+latest one. A stream ends when the key that it was opened with is removed.
 """
 
 from __future__ import annotations

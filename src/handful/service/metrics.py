@@ -1,7 +1,7 @@
 """Prometheus metrics of the service.
 
-What every request counts are plain integers, which a collector turns into metrics when they are
-asked for: the counters of the package itself take a lock each.
+Requests are counted in plain integers, which a collector converts to metrics when they are read:
+each counter of prometheus-client would take a lock.
 """
 
 from __future__ import annotations

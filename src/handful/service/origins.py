@@ -1,4 +1,4 @@
-"""Pages from elsewhere: which origins may call the service from a browser (CORS)."""
+"""Cross-origin requests (CORS): which origins may call the service from a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request can be refused for: `application/problem+json`, and what to do about it."""
+"""Refusals of requests, as `application/problem+json` that says what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TITLES = {
     410: "Gone",
     413: "Too large",
     415: "Not JSON",
-    422: "Cannot be done",
+    422: "Invalid request",
     429: "Too many requests",
     431: "Head too large",
     500: "Something is wrong in the service",

@@ -1,9 +1,9 @@
-"""Decisions that were made of late and have no answer yet, so that rewards need not look for them.
+"""Recent decisions without an answer, in memory, so that rewards need not read them.
 
-Most rewards come soon. The row of the decision is in memory then, and it is known that no other
-reward came before: the store is asked for neither. What is here is what the store has, or will have
-with the transaction at hand: if that fails, everything is forgotten. Where several servers write to
-a store, another one may have answered a decision, and nothing is remembered.
+Most rewards come soon. Then the row of the decision is in memory, and it is known that no other
+reward came before, so neither is read from the store. The contents equal what the store has, or
+will have with the current transaction; if that fails, everything is discarded. Where several
+servers write to a store, another one may have answered a decision, so nothing is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is answered: a status, a body and headers. A refusal is `application/problem+json`."""
+"""Replies: a status, a body and headers. A refusal is `application/problem+json`."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def refused(problem: Problem, request: Request, allowed: str | None = None) -> R
 
 
 def failed(request: Request, route: str) -> Reply:
-    """Log the exception at hand, which nobody foresaw, and return what is answered."""
+    """Log the present exception, which is unexpected, and return the reply."""
     log.exception("a request failed", extra={"request_id": request.id, "route": route})
     return refused(Problem(500, "this request failed; the log of the service says why"), request)

@@ -1,4 +1,4 @@
-"""Which address leads where: paths with names in braces, and what handles their methods."""
+"""Routes: paths with names in braces, and the handlers of their methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bandit as bytes: all but its labels, which the store has."""
+"""A bandit as bytes: everything except its labels, which the store has."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Server(uvicorn.Server):
             print(self._hello, file=sys.stderr, flush=True)
 
     def _look(self) -> None:
-        """Look at all connections now and then; a timer for each would cost more."""
+        """Check all connections periodically; a timer for each would cost more."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         for protocol in list(self.server_state.connections):

@@ -1,7 +1,7 @@
 """A desk for a store that other servers use at the same time.
 
-The requests are those of every desk; their transactions are in `shared_session.py`. Beside them,
-a server follows what the others change: bandits that the page shows, and keys of callers.
+The requests are those of every desk; their transactions are in `shared_session.py`. Besides, a
+server follows the changes of the others: bandits that the page shows, and keys of callers.
 """
 
 from __future__ import annotations

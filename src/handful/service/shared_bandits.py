@@ -1,9 +1,9 @@
 """The live bandits of a store that other servers write to as well.
 
-A bandit in memory has a *version*: the last of its rows that it has taken in. Before it is used, it
-is caught up with: the rows that other servers have written since are folded. A bandit that is not
-in memory is loaded from its snapshot and the rows of it that follow. It is saved again after so
-many rows of its own.
+A bandit in memory has a *version*: the last of its rows that was folded. Before it is used, it
+catches up: the rows that other servers have written since are folded. A bandit that is not in
+memory is loaded from its snapshot and the rows of it that follow. It is saved again after a number
+of its rows.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class SharedBandits(Bandits):
         self._live.move_to_end(number)
 
     def discard(self, number: int) -> None:
-        """Forget a bandit whose state is not what follows from its rows; it is loaded again."""
+        """Discard a bandit whose state is not the fold of its rows; it is loaded again."""
         self._live.pop(number, None)
         self._versions.pop(number, None)
 

@@ -1,15 +1,15 @@
-"""The requests of one transaction beside those of other servers.
+"""The requests of one transaction, while other servers run theirs.
 
-The requests are those of every desk. What differs is how a bandit in memory and its rows are kept
-together (`batch.py`): a bandit is **held** in the store before a request changes it, caught up
-with, and let go by the commit. Requests of one server run one after the other; those of different
-servers wait for each other only if they are about the same bandit.
+The requests are those of every desk. What differs is how a bandit in memory is kept consistent with
+its rows (`batch.py`): before a request changes a bandit, the server **holds** it in the store and
+folds its missing rows; the commit releases it. Requests of one server run one after the other;
+those of different servers wait for each other only if they are about the same bandit.
 
 Only the first bandits of a transaction are waited for. If another server holds one of the rest, the
-requests about it raise `BusyError`, before they have changed anything, and the writer puts them off
-to its next transaction, which begins with them. So no two servers wait for each other.
+requests about it raise `BusyError`, before they have changed anything, and the writer moves them to
+its next transaction, which begins with them. So no two servers wait for each other.
 
-Windows are ended bandit by bandit, by whichever server looks first.
+Windows are ended bandit by bandit, by the first server that checks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from handful.service.shared import SharedDesk
 
 DRAWN = 8
-"""Numbers that are drawn at once where nobody knows how many rows will be written."""
+"""Numbers that are drawn at once where the number of rows is not known beforehand."""
 MOST_SWEPT = 64
 """Bandits whose windows are ended in one transaction."""
 PATIENCE = 3
@@ -41,7 +41,7 @@ PATIENCE = 3
 
 
 class SharedSession(Session):
-    """The requests of one transaction beside those of other servers."""
+    """The requests of one transaction, while other servers run theirs."""
 
     tx: SharedTransaction
     look_up: SharedLookUp
@@ -186,7 +186,7 @@ class SharedSession(Session):
         return bandit
 
     def watch(self, number: int, window: float | None, after: int) -> None:
-        """See to it that decisions after a row are looked at when the window has passed."""
+        """Schedule the end of the window for decisions after a row."""
         self.flush()
         first = [] if window is None else self.tx.decided(number, after, 1)
         at = first[0][1] + int((window or 0.0) * 1000.0) if first else None

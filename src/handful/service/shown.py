@@ -1,4 +1,4 @@
-"""Bandits as callers see them."""
+"""Bandits as the API describes them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def bandit(bandit: Bandit, created_at: str, last_seq: int) -> BanditShown:
 def _tried(state: Any) -> int | None:
     """Return how many arms have come up, where the policy counts them, repetitions included.
 
-    Race counts from the last alarm of its watch on; its position in the order goes on.
+    Race counts from the last alarm of its watch on; its position in the order continues.
     """
     tried = getattr(state, "tried", None)
     return None if tried is None else max(int(tried), int(getattr(state, "position", 0)))

@@ -1,4 +1,4 @@
-"""A connection as the HTTP protocol uses it: fewer packets, and reading that knows when to stop."""
+"""The transport of the HTTP protocol: fewer packets, and reading that pauses in time."""
 
 from __future__ import annotations
 

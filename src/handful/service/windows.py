@@ -1,4 +1,4 @@
-"""The windows in use, in seconds, and up to which row of the log each was looked at.
+"""The windows in use, in seconds, and the row of the log up to which each was checked.
 
 Bandits with the same window share one entry: `at` never decreases from row to row, so the decisions
 whose windows have ended are those up to some row. An entry is dropped with the last bandit that has

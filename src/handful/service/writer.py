@@ -1,13 +1,13 @@
-"""All requests, one after the other, and many of them in one commit.
+"""The writer: runs all requests, one after the other, and commits many at once.
 
 A request is a function of a `Session`. Requests run in the thread of the event loop, which also
 reads and writes HTTP; only the commit, which waits for the disk, is in another. While one batch is
-being written to disk, the next requests come in; they make the next batch. So the busier the
-service is, the more requests share one commit, and nobody is answered before the commit of his
-batch has returned.
+being written to disk, requests that come in form the next batch. So the busier the service is, the
+more requests share one commit, and no request is answered before the commit of its batch has
+returned.
 
-(A thread of its own for the requests would lose Python's lock to the event loop in every statement
-of SQLite, which releases it.)
+(Requests in a separate thread would lose Python's lock to the event loop in every statement of
+SQLite, which releases it.)
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Writer:
         try:
             return await self._attempt(taken) if taken else []
         except StoreUnavailableError as error:
-            # Nothing can be written, but what only reads goes on.
+            # Nothing can be written; requests that only read are still served.
             refusal = self._refusal(error)
             reading = [each for each in taken if each.reads]
             if len(reading) == len(taken):
@@ -180,7 +180,7 @@ class Writer:
             writing: Done = [(each, refusal) for each in taken if not each.reads]
             return writing + await self._handle(reading)
         except Exception as error:
-            # One request failed in a way that nobody foresaw: alone, it fails alone.
+            # One request failed unexpectedly. Run by itself, it fails without the others.
             if len(taken) > 1:
                 return [one for each in taken for one in await self._handle([each])]
             if isinstance(error, StoreError):

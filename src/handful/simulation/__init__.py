@@ -228,7 +228,7 @@ def _resolved(planned: Cell, done: Execution) -> dict[str, Any]:
 
 
 def peak_rss_bytes() -> int:
-    """The peak resident memory of this process or of one of its workers."""
+    """Return the peak resident memory of this process or of one of its workers."""
     try:
         import resource
     except ImportError:  # not on Windows

@@ -66,7 +66,7 @@ class Comparison:
         return "the interval includes 0: more runs may tell them apart"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         found = self.difference
         low, high = (None if math.isnan(end) else end for end in self.interval)
         return {
@@ -128,7 +128,7 @@ def paired(a: Result, b: Result) -> Comparison:
         if not result.settings["tape"]:
             raise SettingError(
                 f"{result.label} on {result.world} was simulated without a common "
-                "tape, so its runs have no partners: simulate both with tape=True and one seed"
+                "tape, so its runs cannot be paired: simulate both with tape=True and one seed"
             )
     for key in (*_COMMON, *TRAFFIC):
         one, other = a.settings.get(key, 0), b.settings.get(key, 0)

@@ -1,7 +1,8 @@
 """The `compiled` and `skip` engines: whole runs as Numba kernels, spread over threads.
 
 `compiled` makes exactly the choices of the reference: same policy seeds, same reward streams, same
-tape. `skip` has the same distribution and considers only the pulls that can change a decision.
+tape. `skip` has the same distribution and simulates individually only the pulls that can change a
+decision.
 """
 
 from __future__ import annotations
@@ -110,12 +111,12 @@ def _same(fast: Outcome, slow: Outcome) -> bool:
 
 
 def must_compile(cell: Cell, skipping: bool = False) -> bool:
-    """Whether the cell's kernel has to be compiled, which takes seconds."""
+    """Return whether the cell's kernel has to be compiled, which takes seconds."""
     return is_cold(_kernel(as_run(cell), skipping))
 
 
 def compiles_once(cell: Cell) -> bool:
-    """Whether the cell's kernel is cached; one of functions without a source is not."""
+    """Return whether the cell's kernel is cached; one of functions without a source is not."""
     return is_cached(_kernel(as_run(cell), skipping=False))
 
 
@@ -125,7 +126,7 @@ def _kernel(cell: Cell, skipping: bool) -> Any:
 
 
 def _interpreted(tiny: Cell, grid: list[int]) -> Outcome:
-    """A run by the source of a skipping kernel."""
+    """Simulate a run by the source of a skipping kernel."""
     batch = _batch(tiny, grid, range(1))
     with np.errstate(over="ignore"):  # 64-bit words wrap around
         plain = _kernel(tiny, skipping=True).py_func
@@ -150,7 +151,7 @@ def simulate_runs(
     progress: Callable[[int], None] | None = None,
     skipping: bool = False,
 ) -> Outcome:
-    """All runs of a cell. `progress` is called now and then with the pulls done so far."""
+    """Simulate all runs of a cell; call `progress` now and then with the pulls done so far."""
     cell = as_run(cell)
     workers = min(n_jobs or os.cpu_count() or 1, cell.runs)
 
@@ -209,7 +210,7 @@ def _run_batch(
 
 
 def _blocks(runs: int, workers: int, most: int) -> list[Block]:
-    """All runs in blocks of whole vectors, none longer than a fair share; a few runs, one by one.
+    """Return all runs in blocks of whole vectors, none beyond a fair share; few runs one by one.
 
     What a run gives does not depend on the block that it is in.
     """
@@ -262,7 +263,7 @@ def _streams(cell: Cell, stream: Callable[[int, str, int, bool], list[int]], run
 
 
 def _stays(cell: Cell) -> int:
-    """How many sub-phases fit into the horizon, cut ones included."""
+    """Return how many sub-phases fit into the horizon, cut ones included."""
     pulls = count = 0
     for lap in rounds(cell.instance.n_arms, *round_shape(cell)):
         end = min(cell.horizon, pulls + lap.pulls)

@@ -1,4 +1,4 @@
-"""Which engine runs a cell. `kinds.py` says what each engine can do with a kind of policy."""
+"""The choice of the engine for a cell. `kinds.py` says what engines can do for a kind of policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handful.simulation.plan import Cell, check_engine
 
 
 def choose(planned: Cell, engine: str) -> str:
-    """The engine that runs the cell: the one asked for, if it can."""
+    """Return the engine that runs the cell: the one asked for, if it can."""
     check_engine(engine)
     if engine == "python":
         return engine
@@ -38,13 +38,13 @@ def choose(planned: Cell, engine: str) -> str:
 
 
 def as_run(cell: Cell) -> Cell:
-    """The cell with the policy that makes its choices: with room for all arms, Race is IMED."""
+    """Return the cell with the policy that makes its choices: IMED for Race with M >= K."""
     policy = cell.policy.stands_for(cell.memory, cell.instance.n_arms)
     return cell if policy is cell.policy else replace(cell, policy=policy, known_as=cell.id)
 
 
 def supports(cell: Cell) -> bool:
-    """Whether the compiled engine can run the cell."""
+    """Return whether the compiled engine can run the cell."""
     from handful.simulation.kinds import is_its_functions, kind_for
 
     if not is_its_functions(cell.policy):
@@ -54,7 +54,7 @@ def supports(cell: Cell) -> bool:
 
 
 def cannot_skip(cell: Cell) -> str:
-    """Why the skipping engine cannot run the cell; empty if it can."""
+    """Return why the skipping engine cannot run the cell; empty if it can."""
     from handful.simulation.kinds import kind_for
 
     if cell.tape:
@@ -66,12 +66,12 @@ def cannot_skip(cell: Cell) -> str:
 
 
 def supports_skipping(cell: Cell) -> bool:
-    """Whether the skipping engine can run the cell."""
+    """Return whether the skipping engine can run the cell."""
     return not cannot_skip(cell)
 
 
 def gains_by_skipping(cell: Cell) -> bool:
-    """Whether the skipping engine can run the cell and is the faster one."""
+    """Return whether the skipping engine can run the cell and is the faster one."""
     from handful.simulation.kinds import kind_for
 
     if not supports_skipping(cell):

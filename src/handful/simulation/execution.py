@@ -1,7 +1,7 @@
-"""Run the runs of a planned cell on an engine, in threads or processes.
+"""Run a planned cell on an engine, in threads or processes.
 
-Everything that decides a number of a cell is reached by imports from this module, so that
-`sources.py` needs no list of its own. A `Result` only describes the numbers and is made elsewhere.
+Everything that determines a result is reached by imports from this module, so that `sources.py`
+needs no list of files. A `Result` only describes the numbers and is made elsewhere.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _in_processes(
 
 
 def _can_be_sent(planned: Cell) -> bool:
-    """Whether another process can be given the cell; a notebook's policy may not be picklable."""
+    """Return whether the cell can be pickled; a policy of a notebook may not be."""
     try:
         pickle.dumps(planned)
     except (pickle.PicklingError, AttributeError, TypeError):

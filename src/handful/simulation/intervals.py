@@ -11,7 +11,7 @@ from handful.errors import MissingExtraError
 
 
 def half_width(per_run: NDArray[Any]) -> NDArray[np.float64]:
-    """Half a 95% interval of the mean over runs (the first axis), by Student's t; 0 for one run."""
+    """Return half a 95% interval of the mean over runs (first axis), by Student's t; 0 for one."""
     runs = len(per_run)
     if runs < 2:
         return np.zeros(per_run.shape[1:])

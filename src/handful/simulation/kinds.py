@@ -1,8 +1,8 @@
-"""What engines must know of each kind of policy, in one place.
+"""What engines must know about each kind of policy, in one place.
 
-A kind says whether the compiled engines can run a cell, whether skipping pays, about how long a
-pull takes, and brings the kernel and the space that it works in. There are two kinds of policies,
-and one kind of cells, whatever the policy:
+A kind says whether the compiled engines can run a cell, whether skipping is faster, and about how
+long a pull takes. It provides the kernel and its arrays. There are two kinds of policies, and one
+kind of cells, whatever the policy:
 
     Records    any policy: its `propose` and `observe`, compiled from their own source
     Phases     the paper's algorithms, whose schedule is known beforehand: many runs in lockstep,
@@ -10,7 +10,8 @@ and one kind of cells, whatever the policy:
     InTraffic  cells with late or lost rewards, or means or arms that change: the two functions,
                compiled
 
-To give a kind of policy a faster kernel, write a `Kind` that serves it and make one below.
+To give a kind of policy a faster kernel, write a `Kind` that serves it and create an instance
+below.
 """
 
 from __future__ import annotations
@@ -52,18 +53,18 @@ class Kind(ABC):
 
     @abstractmethod
     def serves(self, policy: type[Policy]) -> bool:
-        """Whether a policy is of this kind. Of several, the kind that was made last counts."""
+        """Return whether a policy is of this kind. Of several, the last one created counts."""
 
     def supports(self, cell: Cell) -> bool:
-        """Whether the compiled engine can run the cell."""
+        """Return whether the compiled engine can run the cell."""
         return True
 
     @abstractmethod
     def cannot_skip(self, cell: Cell) -> str:
-        """Why the skipping engine cannot run the cell; empty if it can."""
+        """Return why the skipping engine cannot run the cell; empty if it can."""
 
     def gains_by_skipping(self, cell: Cell) -> bool:
-        """Whether skipping is the faster engine. It must not depend on the number of runs."""
+        """Return whether skipping is faster. The answer must not depend on the number of runs."""
         return True
 
     @abstractmethod
@@ -71,26 +72,26 @@ class Kind(ABC):
         """Estimate the nanoseconds per pull on one core; used only for the time left."""
 
     def slots(self, cell: Cell) -> int:
-        """The most arms that are in memory at once."""
+        """Return the most arms that are in memory at once."""
         return min(cell.memory, cell.instance.n_arms)
 
     def build(self, cell: Cell, skipping: bool) -> Build:
-        """What the cell's kernel is made for."""
+        """Return what the cell's kernel is made for."""
         # The skipping engine sees trials only. Pull by pull, there is little to gain from knowing
         # that rewards are trials, and it would be a kernel more.
         return Build(skipping, cell.instance.endless, skipping, FEW)
 
     def most_lanes(self, cell: Cell, skipping: bool) -> int:
-        """How many runs of the cell go through the kernel together, at most."""
+        """Return how many runs of the cell go through the kernel together, at most."""
         return 1
 
     @abstractmethod
     def kernel(self, cell: Cell, build: Build) -> Any:
-        """The cell's kernel, not compiled yet unless it was before."""
+        """Return the cell's kernel, not compiled yet unless it was before."""
 
     @abstractmethod
     def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
-        """What runs a block of up to so many lanes, with the space that one thread needs for it."""
+        """Return what runs a block of at most `lanes` lanes, with the space for one thread."""
 
     @abstractmethod
     def forget(self) -> None:
@@ -101,15 +102,15 @@ class Records(Kind):
     """Any policy."""
 
     def serves(self, policy: type[Policy]) -> bool:
-        """Every policy."""
+        """Return True: every policy is of this kind."""
         return True
 
     def supports(self, cell: Cell) -> bool:
-        """Whether the compiled engine can run the cell: any policy, but its stays unrecorded."""
+        """Return whether the compiled engine can run the cell: it cannot record stays."""
         return super().supports(cell) and not cell.record
 
     def cannot_skip(self, cell: Cell) -> str:
-        """Why not: the policy does not say when it is calm, or would see rewards in (0, 1)."""
+        """Return why not: the policy does not say when it is calm, or needs Bernoulli rewards."""
         policy = cell.policy
         if policy.calm is None:
             return "the policy does not say when it is calm"
@@ -117,28 +118,28 @@ class Records(Kind):
         return "" if bernoulli or policy.trials else "rewards are not Bernoulli"
 
     def cost(self, cell: Cell) -> float:
-        """Most pulls are skipped, except where every arm met is remembered."""
+        """Estimate the cost: most pulls are skipped, except where every arm met is remembered."""
         return 100.0 if cell.policy.unbounded else 10.0
 
     def slots(self, cell: Cell) -> int:
-        """M, or as many arms as the policy can meet."""
+        """Return M, or the number of arms that the policy can meet, if that is smaller."""
         values = check_settings(cell.policy, cell.policy_settings())
         return min(super().slots(cell), cell.policy.slots_for(cell.horizon, values))
 
     def space(self, cell: Cell) -> record.RecordSpace:
-        """A record of the policy, with all the slots and entries that a run can use."""
+        """Return a record of the policy, with all the slots and entries that a run can use."""
         values = check_settings(cell.policy, cell.policy_settings())
         slots = self.slots(cell)
         entries = cell.policy.entries_for(slots, cell.horizon, values)
         return record.record_space(cell.policy, slots, entries)
 
     def kernel(self, cell: Cell, build: Build) -> Any:
-        """One for each policy."""
+        """Return the kernel of the policy."""
         policy: Any = cell.policy
         return record.record_kernel(policy, build)
 
     def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
-        """With a record of the policy."""
+        """Return what runs a block, with a record of the policy."""
         world = World.of(cell.instance)
         instance = cell.instance
         values = check_settings(cell.policy, cell.policy_settings())
@@ -151,7 +152,7 @@ class Records(Kind):
         return _with_mistakes(cell, mine, call)
 
     def forget(self) -> None:
-        """All kernels of single policies."""
+        """Forget all kernels of single policies."""
         record.record_kernel.cache_clear()
 
 
@@ -188,7 +189,7 @@ class Phases(Kind):
     """The paper's algorithms."""
 
     def serves(self, policy: type[Policy]) -> bool:
-        """A subclass of `PhasedPolicy` with its functions unchanged."""
+        """Return whether it is a subclass of `PhasedPolicy` with its functions unchanged."""
         if not issubclass(policy, PhasedPolicy) or not hasattr(policy, "rule"):
             return False
         base = PooledPolicy if issubclass(policy, PooledPolicy) else PhasedPolicy
@@ -199,7 +200,7 @@ class Phases(Kind):
         return ours and same and policy.start is base.start
 
     def supports(self, cell: Cell) -> bool:
-        """Whether the compiled engine can run the cell.
+        """Return whether the compiled engine can run the cell.
 
         A width that follows the budget cannot be tabulated where the budget is the time: all arms
         in memory, and a policy that is not given the horizon.
@@ -208,7 +209,7 @@ class Phases(Kind):
         return super().supports(cell) and not (_phased(cell).rule.budget_in_width and by_time)
 
     def cannot_skip(self, cell: Cell) -> str:
-        """Why not: some rules make Bernoulli trials of any rewards, others need such rewards."""
+        """Return why not: some rules need Bernoulli rewards, others make trials of any."""
         rule = _phased(cell).rule
         if rule.posterior:
             return ""
@@ -223,7 +224,7 @@ class Phases(Kind):
         )
 
     def gains_by_skipping(self, cell: Cell) -> bool:
-        """Whether skipping is the faster engine.
+        """Return whether skipping is the faster engine.
 
         For UCB1 and MOSS, blocks of runs are hard to beat. It takes long stretches that belong to
         one arm: all arms in memory, and few pulls of the others, of order (eta/gap)^2 ln T each;
@@ -244,7 +245,7 @@ class Phases(Kind):
         return others + cell.horizon * (gaps.count(0.0) - 1) < 0.1 * cell.horizon
 
     def cost(self, cell: Cell) -> float:
-        """By rule and memory; beyond a hundred arms, few are looked at."""
+        """Estimate the cost by rule and memory; beyond a hundred arms, few are looked at."""
         m = min(cell.memory, cell.instance.n_arms, 100)
         rule = _phased(cell).rule
         if rule.is_bonus:
@@ -254,25 +255,25 @@ class Phases(Kind):
         return 50.0 + 3.0 * m
 
     def slots(self, cell: Cell) -> int:
-        """M, or the whole set or pool."""
+        """Return M, or the size of the whole set or pool."""
         return phased.slots(cell.instance.n_arms, cell.memory, *round_shape(cell), cell.horizon)
 
     def build(self, cell: Cell, skipping: bool) -> Build:
-        """As the rule needs it."""
+        """Return what the rule's kernel is made for."""
         bernoulli = skipping or cell.instance.distribution == distributions.BERNOULLI
         m = min(cell.memory, cell.instance.n_arms)
         return segments.build_for(_phased(cell).rule, bernoulli, cell.instance.endless, skipping, m)
 
     def most_lanes(self, cell: Cell, skipping: bool) -> int:
-        """As the rule gains by."""
+        """Return the number of lanes from which the rule gains."""
         return segments.most_lanes(_phased(cell).rule, self.build(cell, skipping), self.slots(cell))
 
     def kernel(self, cell: Cell, build: Build) -> Any:
-        """One for each rule."""
+        """Return the kernel of the rule."""
         return phased.phased_kernel(_phased(cell).rule, build)
 
     def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
-        """With memory and tables for a block."""
+        """Return what runs a block, with memory and tables for it."""
         world = World.of(cell.instance)
         slots = self.slots(cell)
         mine = segments.with_tables(_phased(cell).rule, slots, space(slots, lanes))
@@ -294,7 +295,7 @@ class Phases(Kind):
         return run
 
     def forget(self) -> None:
-        """All kernels of phased policies."""
+        """Forget all kernels of phased policies."""
         phased.phased_kernel.cache_clear()
 
 
@@ -302,7 +303,7 @@ class InTraffic(Records):
     """Any policy where rewards come late or never, or means or arms change."""
 
     def serves(self, policy: type[Policy]) -> bool:
-        """None by itself: `kind_for` takes this kind for cells with traffic."""
+        """Return False: `kind_for` takes this kind for cells with traffic."""
         return False
 
     def cannot_skip(self, cell: Cell) -> str:
@@ -310,20 +311,20 @@ class InTraffic(Records):
         return "rewards that come late or never, and means that change, are simulated pull by pull"
 
     def cost(self, cell: Cell) -> float:
-        """By memory: most policies look at every slot."""
+        """Estimate the cost by memory: most policies look at every slot."""
         return 60.0 + 4.0 * min(self.slots(cell), 1000)
 
     def slots(self, cell: Cell) -> int:
-        """As many as without traffic."""
+        """Return as many slots as without traffic."""
         return kind_of(cell.policy).slots(cell)
 
     def kernel(self, cell: Cell, build: Build) -> Any:
-        """One for each policy."""
+        """Return the kernel of the policy."""
         policy: Any = cell.policy
         return traffic.traffic_kernel(policy, build, _traffic(cell).churn > 0)
 
     def start(self, cell: Cell, kernel: Any, lanes: int) -> Run:
-        """With a record of the policy and room for the rewards under way."""
+        """Return what runs a block, with a record and room for the rewards under way."""
         instance, busy = cell.instance, _traffic(cell)
         world, flow = World.of(instance), busy.numbers(instance)
         values = check_settings(cell.policy, cell.policy_settings())
@@ -338,7 +339,7 @@ class InTraffic(Records):
         return _with_mistakes(cell, space.record, call)
 
     def forget(self) -> None:
-        """All kernels of policies in traffic."""
+        """Forget all kernels of policies in traffic."""
         traffic.traffic_kernel.cache_clear()
 
 
@@ -346,7 +347,7 @@ RECORDS, PHASES, IN_TRAFFIC = Records(), Phases(), InTraffic()
 
 
 def is_its_functions(policy: type[Policy]) -> bool:
-    """Whether a policy's functions decide everything: no method of its online face is changed.
+    """Return whether a policy's functions decide everything: it overrides no method of `Policy`.
 
     Kernels are compiled from these functions alone.
     """
@@ -360,12 +361,12 @@ def is_its_functions(policy: type[Policy]) -> bool:
 
 
 def kind_of(policy: type[Policy]) -> Kind:
-    """The kind of a policy."""
+    """Return the kind of a policy."""
     return next(kind for kind in reversed(Kind.made) if kind.serves(policy))
 
 
 def kind_for(cell: Cell) -> Kind:
-    """The kind that runs a cell."""
+    """Return the kind that runs a cell."""
     return kind_of(cell.policy) if cell.traffic is None else IN_TRAFFIC
 
 
@@ -380,7 +381,7 @@ def forget_kernels() -> None:
 
 
 def round_shape(cell: Cell) -> tuple[float, float]:
-    """B and alpha of the rounds of a phased policy."""
+    """Return B and alpha of the rounds of a phased policy."""
     policy = _phased(cell)
     return policy.round_shape(cell.memory, check_settings(policy, cell.settings))
 

@@ -1,8 +1,8 @@
-"""What a wrong rule or policy of a user's did, as an error: the same from every engine.
+"""Errors for mistakes in a user's rule or policy, the same from every engine.
 
-Engines come here when a run has failed. Nothing here is called while all goes well, and the
-functions of a policy are compiled from their source, so that a failed run has only its record to
-tell by: the decisions made, and the pulls and sums of rewards of the arms in memory.
+Engines call these functions only when a run has failed. The functions of a policy are compiled from
+their source, so a failed run is explained from its record alone: the decisions made, and the pulls
+and sums of rewards of the arms in memory.
 """
 
 from __future__ import annotations

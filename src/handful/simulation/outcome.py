@@ -1,4 +1,4 @@
-"""What an engine returns for a batch of runs: plain arrays, one row a run."""
+"""What an engine returns for a batch of runs: plain arrays, one row per run."""
 
 from __future__ import annotations
 

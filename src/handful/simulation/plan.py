@@ -70,7 +70,7 @@ class Cell:
         return range(self.first_run, self.first_run + self.runs)
 
     def how_run(self) -> dict[str, int | float | str]:
-        """How the cell is run, as the settings of its result have it."""
+        """Return how the cell is run, as the settings of its result have it."""
         return {
             "horizon": self.horizon,
             "runs": self.runs,
@@ -88,7 +88,7 @@ class Cell:
         return f"{self.policy.title} ({given})" if given else self.policy.title
 
     def policy_settings(self) -> dict[str, Any]:
-        """Settings for the policy's constructor, with the horizon if it has a setting for it."""
+        """Return settings for the policy's constructor, with the horizon if it takes one."""
         settings: dict[str, Any] = dict(self.settings)
         if "horizon" in self.policy.settings:
             settings.setdefault("horizon", self.horizon)
@@ -179,7 +179,7 @@ def cell(
 
 
 def parse_policy(policy: str | type[Policy]) -> tuple[type[Policy], dict[str, float]]:
-    """A policy class and the settings written into its name."""
+    """Return a policy class and the settings written into its name."""
     if isinstance(policy, type):
         if not issubclass(policy, Policy):
             raise SettingError(f"policy={policy!r} is neither a name nor a subclass of Policy")
@@ -201,7 +201,7 @@ def parse_policy(policy: str | type[Policy]) -> tuple[type[Policy], dict[str, fl
         cls = policy_class(name)
         if own is None:
             return cls, parse_settings(text, str(policy))
-        unknown = f"{text!r} is no setting of {cls.name} of the form setting=number"
+        unknown = f"{text!r} is not a setting of {cls.name} of the form setting=number"
     except UnknownNameError as error:
         if own is None:
             raise
@@ -239,7 +239,7 @@ def _imported(module: str, name: str, unknown: str) -> type[Policy]:
 
 
 def run_range(runs: int | range) -> range:
-    """The numbers of runs, given how many there are or as a range."""
+    """Return the numbers of runs, given how many there are or as a range."""
     if not isinstance(runs, range):
         return range(whole("runs", runs, MAX_RUNS))
     if runs.step != 1 or not 0 <= runs.start < runs.stop <= MAX_RUNS:
@@ -263,14 +263,14 @@ def whole(name: str, value: float, most: int) -> int:
 
 
 def check_engine(engine: str) -> str:
-    """The engine's name, or an error that names the known ones."""
+    """Return the engine's name; raise an error that names the known ones."""
     if engine not in ENGINES:
         raise UnknownNameError("engine", str(engine), ENGINES)
     return engine
 
 
 def log_grid(horizon: int, per_decade: int = 10) -> list[int]:
-    """Times at which regret is recorded: log-spaced integers from 1 to the horizon."""
+    """Return times at which regret is recorded: log-spaced integers from 1 to the horizon."""
     points = {horizon}
     k = 0
     while (t := round(10 ** (k / per_decade))) < horizon:

@@ -20,7 +20,7 @@ _EVERY = 0.2
 def shown_progress(
     progress: Progress | bool | None, total: int, what: str
 ) -> Iterator[Progress | None]:
-    """Give the function that an engine reports its pulls to; None where nobody asked for it."""
+    """Yield the function to which an engine reports its pulls; None if none was asked for."""
     if progress is None or progress is False:
         yield None
     elif callable(progress):
@@ -58,14 +58,14 @@ def _terminal_bar(total: int, what: str) -> Iterator[Progress]:
 
 
 def _in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this; it has a way to update what a cell displays."""
+    """Return whether a Jupyter kernel runs this; it can update what a cell displays."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell is not None and hasattr(shell, "kernel")
 
 
 def _notebook_bar(total: int, what: str, now: Callable[[], float] = time.monotonic) -> Progress:
-    """HTML that is updated in place; rich would need ipywidgets."""
+    """Return a bar of HTML that is updated in place; rich would need ipywidgets."""
     from importlib import import_module
 
     display: Any = import_module("IPython.display")

@@ -1,6 +1,6 @@
-"""The `python` engine, the reference: drives the very policy object that users use, pull by pull.
+"""The `python` engine, the reference: drives the policy object that users use, pull by pull.
 
-Slow and obvious. Every faster engine is proven against it.
+It is slow and simple. Every faster engine is compared with it.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class ExactSum:
         self.units += numerator << (1075 - denominator.bit_length())
 
     def value(self) -> float:
-        """The sum, correctly rounded."""
+        """Return the sum, correctly rounded."""
         return self.units / (1 << 1074)
 
 
 def simulate_run(
     cell: Cell, run: int, grid: list[int], progress: Callable[[int], None] | None = None
 ) -> Outcome:
-    """One run of a cell."""
+    """Simulate one run of a cell."""
     if cell.traffic is not None:
         return _simulate_in_traffic(cell, cell.traffic, run, grid, progress)
     world = cell.instance
@@ -120,7 +120,7 @@ def _simulate_in_traffic(
     grid: list[int],
     progress: Callable[[int], None] | None = None,
 ) -> Outcome:
-    """One run of a cell whose rewards come late or never, or whose means or arms change."""
+    """Simulate a run of a cell whose rewards come late or never, or whose means or arms change."""
     world, T = cell.instance, cell.horizon
     flow = traffic.numbers(world)
     policy = _policy(cell, run)
@@ -221,7 +221,7 @@ def _replace(policy: Policy, place: int) -> None:
 
 
 def _own_index(index: int) -> int:
-    """Arms of a simulated reservoir are known by their index."""
+    """Return the index: it is the label of an arm of a simulated reservoir."""
     return index
 
 

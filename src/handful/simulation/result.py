@@ -1,8 +1,8 @@
 """The result of a cell: regret per run and over time, pulls by arm, time and memory used.
 
-In memory a `Result`; on disk Parquet, one row a run, with the resolved settings, the seed and the
-version in the file's metadata, so that a file alone says how to reproduce it. CSV, one row for each
-run and time, is for other programs and is not read back.
+A result is a `Result` in memory and a Parquet file on disk. The file has one row per run, with the
+resolved settings, the seed and the version in its metadata, so that a file alone says how to
+reproduce it. CSV, with one row for each run and time, is for other programs and is not read back.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Estimate:
         return float(np.median(self.per_run))
 
     def quantile(self, q: float) -> float:
-        """The q-quantile over runs."""
+        """Return the q-quantile over runs."""
         return float(np.quantile(self.per_run, q))
 
     def __repr__(self) -> str:
@@ -131,7 +131,7 @@ class Result:
         return Estimate(self.curve.per_run[:, -1])
 
     def regret_at(self, t: int) -> Estimate:
-        """Regret at a time of the log-spaced grid."""
+        """Return the regret at a time of the log-spaced grid."""
         found = np.flatnonzero(self.curve.t == t)
         if not len(found):
             raise SettingError(f"t={t} is not on the grid {self.curve.t.tolist()}")
@@ -167,7 +167,7 @@ class Result:
         return " ".join(part for part in (self.settings["instance"], self.traffic) if part)
 
     def to_dict(self, rho: float | None = None) -> dict[str, Any]:
-        """Plain data for JSON: settings, regret and its curve; with `rho`, regret to mu_rho."""
+        """Return plain data for JSON: settings, regret, its curve; with `rho`, regret to mu_rho."""
         regret = self.regret
         quantile: dict[str, Any] = {}
         if rho is not None:
@@ -194,7 +194,7 @@ class Result:
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """Regret over time as a frame with a row for each run and time."""
+        """Return regret over time as a frame with a row for each run and time."""
         columns = self._columns()
         try:
             import polars as pl
@@ -203,7 +203,7 @@ class Result:
         return pl.DataFrame(columns)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Regret over time as a frame with a row for each run and time."""
+        """Return regret over time as a frame with a row for each run and time."""
         columns = self._columns()
         try:
             import pandas as pd
@@ -212,7 +212,7 @@ class Result:
         return pd.DataFrame(columns)
 
     def _columns(self, traffic: bool = False) -> dict[str, Any]:
-        """Columns of regret over time; that of the traffic if there is any, or if asked for."""
+        """Return columns of regret over time, the traffic's among them if any or if asked for."""
         runs, times = self.curve.per_run.shape
         rows = runs * times
         keys = ("policy", "label", "memory", "instance", "horizon", "seed")
@@ -311,7 +311,7 @@ def write_parquet(results: Sequence[Result], path: str | os.PathLike[str]) -> No
 
 
 def _frame(index: int, result: Result, traffic: bool) -> pl.DataFrame:
-    """A row for each run of a cell; the mean pulls of runs without their own are in the first.
+    """Return a row for each run; the mean pulls of runs without their own are in the first.
 
     There is a column of the traffic if any cell of the file has some.
     """
@@ -361,14 +361,14 @@ def _frame(index: int, result: Result, traffic: bool) -> pl.DataFrame:
 
 
 def _lists(rows: NDArray[Any]) -> pl.Series:
-    """A column of lists, made without a Python object for every number."""
+    """Return a column of lists, made without a Python object for every number."""
     import polars as pl
 
     return pl.Series(np.ascontiguousarray(rows)).arr.to_list()
 
 
 def _matrix(lists: pl.Series, kind: type[np.generic]) -> NDArray[Any]:
-    """The reverse of `_lists`; lists of different lengths are refused by `reshape`."""
+    """Undo `_lists`; `reshape` refuses lists of different lengths."""
     return lists.explode().to_numpy().astype(kind, copy=True).reshape(len(lists), -1)
 
 

@@ -14,35 +14,35 @@ from handful.core.rng import stream, words
 
 
 def policy_seed(seed: int, cell: str, run: int) -> int:
-    """The `seed=` of the policy in a run: give it to a policy of your own to replay the run."""
+    """Return the `seed=` of the policy in a run: give it to a policy to replay the run."""
     return words("run", seed, cell, run, count=1)[0]
 
 
 def reward_stream(seed: int, cell: str, run: int) -> list[int]:
-    """The generator of a run's rewards when they do not come from a tape."""
+    """Return the generator of a run's rewards when they do not come from a tape."""
     return stream("rewards", seed, cell, run)
 
 
 def world_key(seed: int, cell: str, run: int, tape: bool) -> int:
-    """The key of a reservoir's arms in a run; on a tape it is the same for all policies."""
+    """Return the key of a reservoir's arms in a run; on a tape, one for all policies."""
     return words("world", seed, "" if tape else cell, run, count=1)[0]
 
 
 def delay_stream(seed: int, cell: str, run: int, tape: bool) -> list[int]:
-    """The generator of delays and losses in a run; on a tape it is the same for all policies."""
+    """Return the generator of delays and losses in a run; on a tape, one for all policies."""
     return stream("delays", seed, "" if tape else cell, run)
 
 
 def drift_stream(seed: int, cell: str, run: int, tape: bool) -> list[int]:
-    """The generator of drifting means in a run; on a tape it is the same for all policies."""
+    """Return the generator of drifting means in a run; on a tape, one for all policies."""
     return stream("drift", seed, "" if tape else cell, run)
 
 
 def churn_stream(seed: int, cell: str, run: int, tape: bool) -> list[int]:
-    """The generator of arms that come and go; on a tape it is the same for all policies."""
+    """Return the generator of arms that come and go; on a tape, one for all policies."""
     return stream("churn", seed, "" if tape else cell, run)
 
 
 def tape_key(seed: int, run: int) -> int:
-    """The key of a run's reward tape."""
+    """Return the key of a run's reward tape."""
     return words("tape", seed, run, count=1)[0]

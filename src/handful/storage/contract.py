@@ -1,27 +1,28 @@
-"""What a store is.
+"""The contract of a store.
 
-A store has one **log** and tables that are derived from it. The log is the truth: each row says
-what happened to one bandit, and the state of a bandit is what follows from its rows in order. The
-tables are there to find things: which bandit has a name, which row answered a decision, which
-decision has a caller's key, which labels the arms have. A **snapshot** is the state of a bandit
-after some row, so that a restart need not begin with the first one; it is a cache with a checksum.
+A store has one **log** and tables that are derived from it. The log is authoritative: each row
+records what happened to one bandit, and the state of a bandit is the fold of its rows in order. The
+tables serve lookups: which bandit has a name, which row answered a decision, which decision has a
+caller's key, which labels the arms have. A **snapshot** is the state of a bandit after some row, so
+that a restart need not begin with the first one; snapshots are a cache with checksums.
 
 All reading and writing is in a **transaction**:
 
 - It is applied as a whole or not at all. When `commit` returns, it is on disk, and survives a
-  crash of the process or of the machine. If it raises, nothing of it is seen. (If the disk failed
-  at the very end of a commit, and the process ended before the next one, a restart may find the
-  whole transaction. Nobody was told so, and a request that is repeated is a duplicate.)
+  crash of the process or of the machine. If it raises, nothing of it is visible. (If the disk
+  failed at the very end of a commit, and the process ended before the next one, a restart may
+  find the whole transaction. It was not acknowledged, and a request that is repeated is a
+  duplicate.)
 - A transaction sees what it has written itself.
 - Rows of the log are numbered 1, 2, 3, ... without gaps, also where transactions were rolled back.
 - `at` never decreases from row to row.
 - There is one transaction at a time. A store that several processes share serialises them.
-- What was damaged on disk raises `DamagedStoreError` when it is read, and is never taken for data.
-  (A damaged snapshot counts as none.)
+- Damaged data on disk raises `DamagedStoreError` when it is read, and is never returned.
+  (A damaged snapshot counts as missing.)
 - A disk that is full, or fails, raises `StoreUnavailableError`; the store is as it was before, and
   works again when there is room.
 
-`handful.testing.storage` has the tests of this contract: a subclass gives them a new store.
+`handful.testing.storage` has the tests of this contract; a subclass provides the store.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of handful in place of those of SQLite."""
+"""Translation of SQLite's errors to those of handful."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store in memory: plain dictionaries, and a list of how to undo what a transaction did."""
+"""A store in memory: plain dictionaries, and an undo list for the open transaction."""
 
 from __future__ import annotations
 

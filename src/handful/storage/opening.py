@@ -25,7 +25,7 @@ def open_store(
         return open_shared(str(store), durable=durable, create=create, patient=patient)
     if "://" in str(store):
         raise SettingError(
-            f"{str(store)!r} is no store: give the path of a file, or postgresql://HOST/DATABASE"
+            f"{str(store)!r} is not a store: give the path of a file, or postgresql://HOST/DATABASE"
         )
     return SQLiteStorage(store, durable=durable, create=create)
 

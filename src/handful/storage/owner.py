@@ -1,4 +1,4 @@
-"""One process at a time owns a store in a file: a lock on `FILE.lock`, free when it ends."""
+"""Ownership of a store in a file: one process holds the lock `FILE.lock` until it ends."""
 
 from __future__ import annotations
 

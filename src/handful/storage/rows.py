@@ -1,4 +1,4 @@
-"""The rows of a store: the log, which is the truth, and what is derived from it.
+"""The rows of a store: those of the log, and those derived from it.
 
 A row of the log says what happened to one bandit:
 
@@ -16,11 +16,11 @@ A row of the log says what happened to one bandit:
               whose window ended    first
     SKIPPED
 
-SKIPPED is a number that is of no row. Stores that several servers share have such numbers. Where
-rows are numbered without gaps, a copy has a row in their place, of no bandit (0).
+SKIPPED stands for a number without a row. Stores that several servers share have such numbers.
+Where rows are numbered without gaps, a copy has such a row in their place, of no bandit (0).
 
 Arms are numbered from 0 in the order in which they were added, and a number is never used again. A
-decision is known by the `seq` of its row. `note` is JSON. A row has a checksum, and rows are
+decision is identified by the `seq` of its row. `note` is JSON. A row has a checksum, and rows are
 numbered without gaps, so that a damaged or missing one is noticed.
 """
 

@@ -3,11 +3,11 @@
 SQLite has no checksums of its own outside its write-ahead log, so every row has one here: a flipped
 bit is an error when the row is read, not an answer. Three things could still go unnoticed:
 
-- A row that vanished. Rows of the log have no gaps; a decision is stored together with its answer,
-  as one number of a fixed size, so that an answer cannot vanish alone; bandits are counted.
-- Text of the schema that changed: it must be the text below.
-- A write-ahead log that was damaged after it was copied to the file, in part or as a whole: its
-  remains would hide newer pages. Each transaction counts itself in `head`, the first table and thus
+- A missing row. Rows of the log have no gaps; a decision is stored together with its answer, as
+  one number of a fixed size, so that an answer cannot be missing alone; bandits are counted.
+- A changed text of the schema: it must be the text below.
+- A write-ahead log that was damaged after all or part of it was copied to the file: the rest of it
+  would hide newer pages. Each transaction counts itself in `head`, the first table and thus
   the second page of the file, which is copied before others. A file whose count is ahead of what
   SQLite sees has lost transactions.
 """
@@ -152,7 +152,7 @@ def answer_from(decision: int, stored: Any) -> int | None:
     """Return the row that answered a decision, by what is stored with it."""
     seq = stored & ((1 << _SEQ_BITS) - 1) if type(stored) is int else -1
     if seq < 0 or stored != answer_number(decision, seq):
-        raise damaged(f"what is noted as the answer to decision {decision} cannot be")
+        raise damaged(f"the stored answer to decision {decision} is not possible")
     return seq or None
 
 

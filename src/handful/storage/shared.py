@@ -1,21 +1,21 @@
-"""What a store is that several processes share, on one machine or on several.
+"""The contract of a store that several processes share, on one machine or on several.
 
 It is a store as `contract.py` says, with these differences:
 
 - Each process has one transaction at a time, and transactions of different processes run at once.
-- What is ordered is the rows of **one bandit**. A transaction *holds* a bandit before it writes a
+- Only the rows of **one bandit** are ordered. A transaction *holds* a bandit before it writes a
   row of it, and no other transaction holds that bandit until the first one ends. So the rows of a
   bandit have increasing numbers in the order of their commits.
 - Numbers are *drawn*, together with a time, while bandits are held. Numbers of transactions that
   were rolled back are missing, and the rows of another bandit may appear later with lower numbers.
   `at` never decreases with the numbers.
-- The last row of each bandit is noted, and each row has the number of the one before it, so that a
-  row that vanished is noticed.
-- A transaction that has to wait for another holds nothing, so that no two wait for each other: what
-  cannot be had at once after the first wait raises nothing, but is not held.
-- A transaction whose commit was cut off is looked for in the store before the commit returns: then
-  it was committed, or nothing of it is seen. If the store cannot be asked, `StoreUnavailableError`
-  says that the outcome is not known.
+- The last row of each bandit is stored, and each row has the number of the bandit's previous row,
+  so that a missing row is noticed.
+- A transaction that has to wait for another holds nothing, so that no two wait for each other.
+  After the first wait, a bandit that is not available at once raises no error, but is not held.
+- After an interrupted commit, the store is asked for its outcome before the commit returns: the
+  transaction was committed, or nothing of it is visible. If the store cannot be asked,
+  `StoreUnavailableError` says that the outcome is not known.
 
 `handful.testing.shared_storage` has the tests of this contract.
 """
@@ -31,7 +31,7 @@ from handful.storage.rows import Due, Row
 
 
 class BusyError(Exception):
-    """Another server holds what a request needs: it is put off, and nothing of it was done."""
+    """Another server holds what a request needs: the request is postponed, and nothing was done."""
 
 
 class Held(NamedTuple):
@@ -58,7 +58,7 @@ class SharedStorage(Storage):
 
 
 class SharedTransaction(Transaction):
-    """A transaction beside those of other processes."""
+    """A transaction, while other processes run theirs."""
 
     @abstractmethod
     def hold(

@@ -1,9 +1,9 @@
 """A store in one SQLite file.
 
-One connection does everything, in one process: the file has an owner, who holds a lock on
-`FILE.lock`. (Versions of SQLite before 3.51.3 can damage a write-ahead log that two connections
-checkpoint at once.) The write-ahead log is synchronised at each commit, so a committed transaction
-survives a power failure. Backups read with a connection of their own, which cannot write.
+One connection does everything, in one process: the owner of the file holds a lock on `FILE.lock`.
+(Versions of SQLite before 3.51.3 can damage a write-ahead log that two connections checkpoint at
+once.) The write-ahead log is synchronised at each commit, so a committed transaction survives a
+power failure. Backups read through a separate connection, which cannot write.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables beside the log in SQLite: what is derived from it, caches, and keys of callers."""
+"""The tables beside the log in SQLite: derived data, caches, and keys of callers."""
 
 from __future__ import annotations
 

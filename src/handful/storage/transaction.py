@@ -208,7 +208,7 @@ class SQLiteTransaction(Tables):
             if seq is not None:
                 answer = self.row(seq)
                 if answer is None or answer.kind not in ANSWERS or answer.ref != row.seq:
-                    raise damaged(f"what is noted as the answer to decision {row.seq} is none")
+                    raise damaged(f"the stored answer to decision {row.seq} is not one")
                 if answer.kind == Kind.LATE:
                     seq = None
                 else:

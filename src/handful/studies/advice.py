@@ -1,6 +1,6 @@
-"""Which policy to take: candidates for a number of arms and a memory, each simulated.
+"""Advice on a policy: the candidates for a number of arms and a memory bound are simulated.
 
-The candidates are few, and chosen by what they need: the memory, a given horizon, finite or endless
+The few candidates are chosen by their requirements: the memory, a given horizon, finite or endless
 arms. Their regret is measured on instances of different shape; the one with the lowest geometric
 mean is recommended, and the instances where another is better are named.
 """
@@ -111,7 +111,7 @@ class Advice:
         return f"Mean regret after {self.horizon:,} pulls{traffic}, {self.runs} runs"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """The headings and rows of a table: a row for each candidate, and an arm at random."""
+        """Return the headings and rows of a table: each candidate, and an arm at random."""
         worlds = list(self.best.regret)
         rows = [
             [
@@ -148,7 +148,7 @@ class Advice:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {
             "policy": self.best.policy,
             "why": self.why,
@@ -259,7 +259,7 @@ def advise(
 
 
 def candidates(K: int | None, M: int) -> list[str]:
-    """The candidates for K arms (None: endless) and a memory of M."""
+    """Return the candidates for K arms (None: endless) and a memory of M."""
     if K is None:
         if M == 1:
             return ["nonrecalling-run", "herschkorn"]
@@ -272,7 +272,7 @@ def candidates(K: int | None, M: int) -> list[str]:
 
 
 def _gap_at_random(world: Instance) -> float:
-    """The mean gap of an arm at random to the best."""
+    """Return the mean gap of an arm at random to the best."""
     if world.endless:
         return world.best_mean - world.top * world.a / (world.a + world.b)
     step = max(1, -(-world.n_arms // LOOKED_AT))
@@ -281,7 +281,7 @@ def _gap_at_random(world: Instance) -> float:
 
 
 def _instances(K: int | None, best: float | None) -> list[str]:
-    """A few instances of different shape; with a best mean, all with about that one."""
+    """Return a few instances of different shape; with a best mean, all with about that one."""
     if best is None:
         if K is None:
             return list(ENDLESS)
@@ -376,5 +376,5 @@ def _why(found: Sequence[Candidate], at_random: Mapping[str, float], K: int | No
 
 
 def _number(x: float) -> float | None:
-    """None in place of NaN, which JSON does not have: one run has no standard error."""
+    """Return None in place of NaN, which JSON lacks: one run has no standard error."""
     return None if math.isnan(x) else x

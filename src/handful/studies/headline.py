@@ -1,9 +1,9 @@
-"""The picture of the README's first screen: 8 of 10,000 headlines in memory, or all of them.
+"""The figure on the README's first screen: 8 of 10,000 headlines in memory, or all of them.
 
 Every headline has a click rate between 0 and 5%, evenly spaced; 100,000 views. Thompson sampling
 with statistics of every headline has about ten views for each, too few to separate them: it loses
-nearly as many clicks as a random choice. Race looks at some of the headlines, with
-statistics of eight at any time.
+nearly as many clicks as a random choice. Race tries some of the headlines, with statistics of eight
+at any time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def cells(seed: int) -> list[Cell]:
 
 
 def lost_at_random(views: int) -> float:
-    """Expected clicks lost by showing a headline picked at random each time."""
+    """Return the expected clicks lost by showing a random headline at each view."""
     world = cells(0)[0].instance
     gaps = (world.best_mean - world.mean(arm) for arm in range(world.n_arms))
     return views * sum(gaps) / world.n_arms

@@ -1,6 +1,6 @@
-"""The pages that studies write into one folder: their names, their pictures, the link between them.
+"""The pages that studies write into one folder: their names, figures, and links to each other.
 
-Both pages hold their pictures and open without a network.
+Both pages contain their figures and open without a network.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results found by policy, instance, memory and horizon."""
+"""Lookup of results by policy, instance, memory and horizon."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Results:
         return len(self._by_key)
 
     def all(self) -> list[Result]:
-        """Every result, in the order of the plan."""
+        """Return every result, in the order of the plan."""
         return list(self._by_key.values())
 
     def add(self, planned: Cell, result: Result) -> None:
@@ -38,13 +38,13 @@ class Results:
             self._longest[planned.id] = result
 
     def at(self, planned: Cell) -> Result:
-        """The result of a cell, whatever its number of runs."""
+        """Return the result of a cell, whatever its number of runs."""
         return self._by_key[key(planned)]
 
     def of(
         self, policy: str, instance: str, memory: int | None = None, horizon: int | None = None
     ) -> Result:
-        """The run to a horizon; if there is none, or none is given, the longest."""
+        """Return the run to a horizon; if there is none, or none is given, the longest."""
         wanted = cell(policy, instance, memory, horizon or 1)
         found = self._by_key.get(key(wanted), self._longest.get(wanted.id))
         if found is None:
@@ -54,6 +54,6 @@ class Results:
     def regret(
         self, policy: str, instance: str, memory: int | None = None, horizon: int | None = None
     ) -> Estimate:
-        """The regret at a horizon."""
+        """Return the regret at a horizon."""
         result = self.of(policy, instance, memory, horizon)
         return result.regret if horizon is None else result.regret_at(horizon)

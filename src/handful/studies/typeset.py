@@ -17,7 +17,7 @@ DASH = "\N{EN DASH}"
 
 
 def environment(template: str) -> Environment:
-    """The template engine for a file of `templates/`."""
+    """Return the template engine for a file of `templates/`."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -58,7 +58,7 @@ def _z(value: float) -> str:
 
 
 def _level(z: float) -> str:
-    """How far apart: near, far beyond 3 standard errors, apart beyond 5."""
+    """Return how far apart: near, far beyond 3 standard errors, apart beyond 5."""
     return "apart" if abs(z) > 5 else "far" if abs(z) > 3 else "near"
 
 
@@ -72,7 +72,7 @@ def _capitalized(text: str) -> str:
 
 
 def _typeset(text: str) -> Any:
-    """$B_{0.3}^{100}$ as HTML."""
+    """Return text as HTML, with formulas such as $B_{0.3}^{100}$."""
     from markupsafe import Markup, escape
 
     def shown(match: re.Match[str]) -> str:
@@ -83,7 +83,7 @@ def _typeset(text: str) -> Any:
 
 
 def _texed(text: str) -> str:
-    """Text as LaTeX; formulas in dollars stay."""
+    """Return text as LaTeX; formulas in dollars stay."""
     special = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "±": r"$\pm$", DASH: "--"}
     special |= {"μ": r"$\mu$", "η": r"$\eta$", "^": r"\^{}", MINUS: "$-$", "<": "$<$", ">": "$>$"}
     named = {"sqrt(T)": r"$\sqrt{T}$", "eta=0.2": r"$\eta=0.2$", "ln T": r"$\ln T$"}

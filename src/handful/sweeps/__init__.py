@@ -1,14 +1,14 @@
-"""Sweeps: many cells, cut into ranges of runs, here or on a cluster, resumed after any crash.
+"""Sweeps: many cells, cut into ranges of runs, on this machine or a cluster; they can be resumed.
 
     spec.py        a spec in TOML: its cells, or all of its mistakes
-    part.py        some runs of a cell, and how they are cut
+    part.py        ranges of runs of a cell, and how cells are cut
     store.py       finished ranges as Parquet partitions
     folder.py      the folder of a sweep: manifest, partitions, lock
-    running.py     run what is missing, here or in any executor
+    running.py     run missing ranges, locally or in any executor
     task.py        what a worker does
     cluster.py     Dask, the only module that imports it
     timing.py      the time left
-    calibration.py the time that a sweep will take, before it is run
+    calibration.py an estimate of the time before a sweep is run
 
 The package is not named `sweep`: a module of that name would replace the function.
 """
@@ -58,7 +58,7 @@ def sweep(
     """
     if executor is not None and not isinstance(executor, Executor):
         raise SettingError(
-            f"executor={executor!r} is no concurrent.futures.Executor: of a Dask client give "
+            f"executor={executor!r} is not a concurrent.futures.Executor: of a Dask client give "
             "client.get_executor(pure=False)"
         )
     if n_jobs is not None:

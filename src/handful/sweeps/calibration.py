@@ -1,8 +1,8 @@
-"""How long a sweep will take: a short run of each kind of cell, here, on one core.
+"""An estimate of a sweep's time: a short run of each kind of cell, on one core of this machine.
 
-The run has the horizon of the cell, if that is short enough, and else the longest that is. Engines
-that skip pulls, and policies that settle, then do better in the whole than in the run, so the
-estimate is rather too high for them. Kernels that must be compiled first are compiled, and cached.
+The run has the horizon of the cell, or the longest one that is short enough. Engines that skip
+pulls, and policies that settle, are faster over a whole cell than in the short run, so the estimate
+is too high for them. Kernels are compiled and cached first, if necessary.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_RUNS = 16
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TimeEstimate:
     """About how long parts take."""
 
     seconds: float
@@ -42,7 +42,7 @@ class Estimate:
 
 def estimate(
     parts: Iterable[Part], workers: int, report: Callable[[str], None] = lambda what: None
-) -> Estimate:
+) -> TimeEstimate:
     """Estimate how long parts take, by so many workers at once."""
     parts = list(parts)
     pace: dict[Kind, float] = {}
@@ -56,11 +56,11 @@ def estimate(
                 pace[kind(part)] = 1.0
                 failed += 1
     total = sum(part.work * pace[kind(part)] for part in parts) / 1e9
-    return Estimate(total / workers, total, len(pace), failed)
+    return TimeEstimate(total / workers, total, len(pace), failed)
 
 
 def _pace(part: Part) -> float:
-    """How many times as long as by the model the part takes, by a short run of it."""
+    """Measure, in a short run, how many times as long as the model says the part takes."""
     cell = part.cell
     runs = min(cell.runs, _MOST_RUNS)
     a_pull = part.work / (cell.horizon * cell.runs)

@@ -1,10 +1,10 @@
-"""Dask clusters: `tcp://host:8786`, whose scheduler is there, or `local:4`, made for the occasion.
+"""Dask clusters: `tcp://host:8786`, whose scheduler is running, or `local:4`, started on demand.
 
 This is the only module that imports `distributed`, and only when a cluster is named. All parts go
 through the executor of Dask's client, which is a `concurrent.futures.Executor`: nothing else here
 knows about Dask.
 
-A worker that is lost is Dask's business: its tasks run again on another. If the scheduler is lost,
+Dask handles the loss of a worker: its tasks run again on another one. If the scheduler is lost,
 its client cancels all tasks, which `running.py` reports as an executor that was lost.
 """
 
@@ -43,7 +43,7 @@ class Cluster:
 
 
 def check_address(address: str) -> str:
-    """The address of a cluster, if it is one; local:0 is none."""
+    """Return the address of a cluster; refuse any other text, such as local:0."""
     local = _LOCAL.fullmatch(address)
     if not _ADDRESS.fullmatch(address) and (local is None or int(local[1]) < 1):
         raise SettingError(f"cluster {address!r}: give {FORMS}")
@@ -86,7 +86,7 @@ def _imported() -> Any:
 
 @contextmanager
 def _running(address: str, distributed: Any) -> Iterator[Any]:
-    """A cluster of processes on this machine, or the address of one that is there."""
+    """Yield a cluster of processes on this machine, or the address of one that is there."""
     local = _LOCAL.fullmatch(address)
     if local is None:
         yield address
@@ -160,7 +160,7 @@ def _asked(ask: Callable[[], Any], who: str) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence the loggers of Dask: `running.py` reports a lost worker or scheduler once."""
+    """Silence Dask's loggers: the loss of a worker or scheduler is reported once, by us."""
     _imported()  # Dask makes its loggers, and sets their levels, when it is imported
     loggers = [
         logger

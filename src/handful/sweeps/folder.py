@@ -4,8 +4,8 @@
     DIR/cells/           partitions, see `store.py`
     DIR/sweep.lock       held by the process that runs the sweep, and free when it ends
 
-Which runs are finished is not in the manifest: a partition that is there and sound is finished. So
-there is nothing that a crash could leave half done.
+The manifest does not say which runs are finished: the runs of every valid partition are. So a crash
+cannot leave the folder in an inconsistent state.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def read_sweep(folder: str | Path) -> Sweep:
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of a sweep; None if there is none."""
+    """Return the manifest of a sweep; None if there is none."""
     path = folder / MANIFEST
     try:
         data: dict[str, Any] = json.loads(path.read_bytes())

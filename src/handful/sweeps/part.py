@@ -1,7 +1,7 @@
 """A part of a sweep: a cell, or a range of its runs, and the engine that runs it.
 
-The engine is the one that was chosen, never "auto": what runs a part elsewhere must not choose
-again. Parts of a cell are cells themselves, with fewer runs, and have the cell's numbers to the bit
+The engine is the one that was chosen, never "auto": a worker must not choose again. Parts of a cell
+are cells themselves, with fewer runs, and have the same results as the cell, to the bit
 (`handful.simulation.seeds`).
 """
 
@@ -37,7 +37,7 @@ class Part:
 
     @classmethod
     def whole(cls, cell: Cell, engine: str = "auto") -> Part:
-        """All runs of a cell, on the engine that runs it."""
+        """Return all runs of a cell, on the engine that runs it."""
         return cls(cell, choose(cell, engine))
 
     @property
@@ -55,7 +55,7 @@ class Part:
         return pulls * (_PYTHON_PULL if self.engine == "python" else kind_for(run).cost(run))
 
     def only(self, runs: range) -> Part:
-        """Some of the runs."""
+        """Return some of the runs."""
         return replace(self, cell=replace(self.cell, first_run=runs.start, runs=len(runs)))
 
     def cut(self, missing: Iterable[range], nanoseconds: float) -> Iterator[Part]:
@@ -77,7 +77,7 @@ class Part:
 
 
 def merged(parts: Iterable[Part]) -> list[Part]:
-    """Each cell once, with all runs that any of the parts asks for."""
+    """Return each cell once, with all runs that any of the parts asks for."""
     found: dict[str, Part] = {}
     for part in parts:
         runs = part.cell.run_numbers

@@ -1,7 +1,7 @@
-"""Run the missing runs of cells, here or in any executor, and save each range when it is finished.
+"""Run the missing runs of cells, locally or in any executor; save each range when finished.
 
 The client writes, not the workers. So hosts need not share a disk, and a range that a cluster runs
-twice, since it lost a worker, is written once. What comes back is small: a row a run.
+twice after the loss of a worker is written once. The returned data is small: one row per run.
 
 Without an executor, one part runs at a time, on all cores. In an executor, each part is a task that
 runs in one thread; all are submitted at once, and the executor decides which runs where.
@@ -100,7 +100,7 @@ def run(
 
 
 def workers_of(executor: Executor | None, n_jobs: int | None) -> int:
-    """How many parts can run at once, or how many threads a part has."""
+    """Return how many parts can run at once, or how many threads a part has."""
     return n_jobs or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
 
 
@@ -131,7 +131,7 @@ class _Run:
         self.report(self.done, self.saying(part))
 
     def saying(self, part: Part) -> str:
-        """What to say after a part."""
+        """Return what to say after a part."""
         many = len(self.parts)
         return shortened(part.cell.id) + (f" ({self.count} of {many} parts)" if many > 1 else "")
 
@@ -193,7 +193,9 @@ def _submitted(executor: Executor, part: Part) -> Future[Result | Failure]:
     try:
         return executor.submit(run_job, Job.of(part))
     except Exception as error:
-        raise ClusterError(f"the executor takes no task: {type(error).__name__}: {error}") from None
+        raise ClusterError(
+            f"the executor accepts no task: {type(error).__name__}: {error}"
+        ) from None
 
 
 def _drop(waiting: dict[Future[Result | Failure], Part], key: str) -> None:
@@ -203,12 +205,12 @@ def _drop(waiting: dict[Future[Result | Failure], Part], key: str) -> None:
 
 
 def _outcome(future: Future[Result | Failure], part: Part, dropped: bool) -> Result | Failure:
-    """What a task gave; an executor that is lost is an error, whatever the part."""
+    """Return what a task returned; a lost executor is an error, whatever the part."""
     if future.cancelled():
         if dropped:
             return Failure(part.key, part.cell.run_numbers, "dropped")
         raise ClusterError(
-            "the scheduler or executor was lost, and with it the parts that had not come back"
+            "the scheduler or executor was lost, and with it the parts that were not finished"
         )
     error = future.exception()
     if isinstance(error, BrokenExecutor):

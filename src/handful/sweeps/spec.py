@@ -16,8 +16,8 @@
     delay = ["none", 200, "geometric:200"]
 
 A key of `VARIED` has a value or a list of values, one of `FIXED` a value. The spec is checked as a
-whole: an error lists every mistake, with its table and its key. A table's keys that are wrong by
-themselves are all named; only then are the cells of the table tried.
+whole: an error lists every mistake, with its table and its key. All keys of a table that are wrong
+by themselves are named; the cells of a table are checked only if there are none.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def read_spec(given: Given) -> Spec:
 
 
 def _read(given: Given) -> tuple[str, str, Mapping[str, Any]]:
-    """Where a spec comes from, its text, and its tables."""
+    """Return where a spec comes from, its text, and its tables."""
     if isinstance(given, Mapping):
         return "the spec", json.dumps(given, default=str), given
     path = Path(given)
@@ -140,7 +140,7 @@ def _read(given: Given) -> tuple[str, str, Mapping[str, Any]]:
 
 
 def _checked(where: str, table: Mapping[str, Any], mistakes: _Mistakes) -> dict[str, Any]:
-    """The keys of a table that are known and right by themselves, those of `VARIED` as lists."""
+    """Return the keys of a table that are valid by themselves, those of `VARIED` as lists."""
     found: dict[str, Any] = {}
     before = len(mistakes.found)
     for key, value in table.items():
@@ -162,7 +162,7 @@ def _checked(where: str, table: Mapping[str, Any], mistakes: _Mistakes) -> dict[
 
 
 def _as_given(key: str, value: Any) -> Any:
-    """A value as `cell` takes it: TOML reads 1e3 as a float."""
+    """Return a value as `cell` takes it: TOML reads 1e3 as a float."""
     integral = isinstance(value, float) and value.is_integer() and key not in ("delay", "lost")
     return int(value) if integral else value
 
@@ -210,7 +210,7 @@ def _check_varied(key: str, value: Any) -> None:
 def _parts(
     where: str, values: Mapping[str, Any], own_memory: bool, mistakes: _Mistakes
 ) -> Iterator[Part]:
-    """The cells of a grid; none if a key is missing."""
+    """Return the cells of a grid; none if a key is missing."""
     for key in REQUIRED:
         if key not in values:
             mistakes.add(where, f"{key} is missing: give it here, or above all grids")

@@ -1,10 +1,10 @@
-"""Finished runs as Parquet files, none of which is run twice: a folder of partitions.
+"""Finished runs as Parquet files, so that no run is repeated: a folder of partitions.
 
 A partition is a file with a range of a cell's runs. It is written once, completely or not at all.
-Its name has the cell, by a digest, and the numbers of the first and the last run. The digest is of
-all that decides the numbers, the sources of handful included, so a file of other sources has
-another name. The name is not trusted: the file's own settings must be those of the cell, and its
-checksums must be right.
+Its name has the cell, by a digest, and the numbers of the first and the last run. The digest covers
+everything that determines the results, including the sources of handful, so a file of other sources
+has another name. The name is not trusted: the settings in the file must be those of the cell, and
+its checksums must match.
 
 However a cell was cut, its partitions together are the result of all its runs, bit for bit. Where
 partitions overlap, each run is read once.
@@ -44,7 +44,7 @@ class Entry:
 
     @classmethod
     def of(cls, part: Part) -> Entry:
-        """The entry of a cell."""
+        """Return the entry of a cell."""
         how = part.cell.how_run()
         identity = {
             "id": part.cell.id,
@@ -59,7 +59,7 @@ class Entry:
         return cls(f"{policy}-M{part.cell.memory}-{digest}", identity, part.cell.run_numbers)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {
             "name": self.name,
             "first_run": self.runs.start,
@@ -69,7 +69,7 @@ class Entry:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Entry:
-        """The reverse of `to_dict`."""
+        """Undo `to_dict`."""
         first = int(data["first_run"])
         return cls(str(data["name"]), data["identity"], range(first, first + int(data["runs"])))
 
@@ -98,7 +98,7 @@ class Store:
         return found
 
     def path(self, part: Part) -> Path:
-        """The file of a range of runs of a cell."""
+        """Return the file of a range of runs of a cell."""
         entry = Entry.of(part)
         return self._path(entry, entry.runs)
 
@@ -119,7 +119,7 @@ class Store:
             self._in_memory[path] = result
 
     def missing(self, part: Part) -> list[range]:
-        """The runs that have no sound partition, as ranges."""
+        """Return the runs that have no sound partition, as ranges."""
         entry = Entry.of(part)
         found = [taken for taken, _ in self._parts(entry)]
         starts = [*(taken.start for taken in found), entry.runs.stop]
@@ -168,12 +168,12 @@ class Store:
                 self._files[match[1]].discard(range(int(match[2]), int(match[3]) + 1))
 
     def others(self, parts: Iterable[Part]) -> int:
-        """How many files belong to other cells, or to these by other sources."""
+        """Return how many files belong to other cells, or to these by other sources."""
         names = {Entry.of(part).name for part in parts}
         return sum(len(runs) for name, runs in self._files.items() if name not in names)
 
     def _parts(self, entry: Entry) -> Iterator[tuple[range, Result]]:
-        """Sound partitions in the order of their runs, each cut to what those before it lack."""
+        """Yield sound partitions in the order of their runs, each cut to what is still missing."""
         at = entry.runs.start
         for runs in sorted(self._files.get(entry.name, ()), key=lambda r: (r.start, -r.stop)):
             taken = range(max(runs.start, at), min(runs.stop, entry.runs.stop))
@@ -197,7 +197,7 @@ class Store:
 
 
 def _is_it(found: Result, entry: Entry, runs: range) -> bool:
-    """Whether a file has what its name says: this cell, these runs, pulls that can be joined."""
+    """Return whether a file has what its name says: this cell, these runs, pulls to be joined."""
     wanted = {**entry.identity, "first_run": runs.start, "runs": len(runs)}
     same = all(found.settings.get(key) == value for key, value in wanted.items())
     summed = found.pulls is None and found.mean_pulls is not None
@@ -205,7 +205,7 @@ def _is_it(found: Result, entry: Entry, runs: range) -> bool:
 
 
 def _only(result: Result, runs: range) -> Result:
-    """Some of the runs of a partition."""
+    """Return some of the runs of a partition."""
     first = int(result.settings["first_run"])
     here = slice(runs.start - first, runs.stop - first)
     if len(runs) == len(result.curve.per_run):
@@ -219,7 +219,7 @@ def _only(result: Result, runs: range) -> Result:
 
 
 def _joined_settings(entry: Entry, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The settings of all runs: the times are sums, the memory is the highest."""
+    """Return the settings of all runs: the times are sums, the memory is the highest."""
     seconds = sum(part["seconds"] for part in parts)
     return {
         **parts[0],

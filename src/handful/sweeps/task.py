@@ -1,6 +1,6 @@
-"""What a worker runs: one part, in one thread. What went wrong comes back as data.
+"""The task of a worker: run one part, in one thread. Errors are returned as data.
 
-An exception is not sent: some cannot be pickled, and some cannot be made again from what was.
+Exceptions are not sent: some cannot be pickled, and some cannot be unpickled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Failure:
 
     @classmethod
     def of(cls, cell: str, runs: range, error: BaseException) -> Failure:
-        """The failure of a part by an exception."""
+        """Return the failure of a part by an exception."""
         said = f"{type(error).__name__}: {error}"
         trace = "".join(traceback.format_exception(error))
         return cls(cell, runs, said, trace)
@@ -56,7 +56,7 @@ class Job:
 
     @classmethod
     def of(cls, part: Part) -> Job:
-        """What to send of a part."""
+        """Return what to send of a part."""
         policy = part.cell.policy
         sent = part if policy.__module__ == "__main__" else pickle.dumps(part)
         return cls(part.key, part.cell.run_numbers, checked_sources(policy), sent)
@@ -80,5 +80,5 @@ def run_job(job: Job) -> Result | Failure:
 
 
 def fingerprint() -> tuple[str, str]:
-    """The version and a digest of the sources of handful in this process."""
+    """Return the version and a digest of the sources of handful in this process."""
     return __version__, all_sources()

@@ -1,8 +1,8 @@
-"""How long the missing parts will take: a model of the work, calibrated by finished parts.
+"""The time left: a model of the work of missing parts, calibrated by finished parts.
 
-The model knows the kind of rule and the memory, not the machine, and for a kind of policy it may be
-off by several times. So what finished parts took counts, kind by kind. To have a finished part of
-every kind early, `ordered` puts one of each first.
+The model knows the kind of rule and the memory, not the machine, and for some kinds of policy it
+may be wrong by a factor of several. So it is corrected by the times of finished parts, for each
+kind separately. `ordered` puts one part of each kind first, to have a time for every kind early.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENOUGH = 3
 
 
 def kind(part: Part) -> Kind:
-    """Parts of one kind take about as long as the model says, times a common factor."""
+    """Return the part's kind: parts of one kind take as long as the model says, times a factor."""
     cell = part.cell
     fits = cell.memory >= cell.instance.n_arms
     return cell.policy.name, fits, cell.traffic is not None, part.engine == "python"
@@ -74,7 +74,7 @@ class TimeLeft:
             self._mean[key] = total / counts[key]
 
     def running(self, part: Part, done: float) -> None:
-        """So much of a part's work is done; the time before its first pulls is not counted."""
+        """Note a part's share of work done; the time before its first pulls is not counted."""
         key = kind(part)
         if self._current is None or self._current[0] != key:
             self._current = (key, self._clock(), done, done)
@@ -82,14 +82,14 @@ class TimeLeft:
             self._current = (*self._current[:3], done)
 
     def finished(self, part: Part, seconds: float) -> None:
-        """A part is finished and took so long, without compiling."""
+        """Note that a part is finished and how long it took, without compiling."""
         key = kind(part)
         self.dropped(part)
         before = self._seen.get(key, (0.0, 0.0))
         self._seen[key] = (before[0] + part.work, before[1] + seconds)
 
     def dropped(self, part: Part) -> None:
-        """A part will not be run."""
+        """Note that a part will not be run."""
         key = kind(part)
         self._current = None
         self._finished_at = self._clock()

@@ -1,4 +1,4 @@
-"""What checks of any kind are made of: expectations, and a check bound to what it is about.
+"""Building blocks of checks: expectations, and a check bound to its subject.
 
 Checks do not use `assert`, which `python -O` leaves out and only pytest explains.
 """

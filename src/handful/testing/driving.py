@@ -1,4 +1,4 @@
-"""What checks do to policies: random rewards, plain play, and a mixed load, all of fixed seeds."""
+"""Ways to drive a policy in checks: random rewards, plain play, mixed load, with fixed seeds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def play(policy: Policy, steps: int, seed: int = 0) -> list[Any]:
     return chosen
 
 
-class Traffic:
+class MixedLoad:
     """A mixed load: decisions by ticket and by `select`, rewards late, lost, doubled, unknown.
 
     What is done depends on the seed alone, so two policies that are alike see the same.
@@ -65,9 +65,9 @@ class Traffic:
 def busy(make: Make, steps: int = STEPS, seed: int = 0) -> Policy:
     """Return a policy in the middle of its work, with open decisions and a pending one."""
     policy = make()
-    traffic = Traffic(seed)
+    load = MixedLoad(seed)
     for _ in range(steps):
-        traffic.step(policy)
+        load.step(policy)
     policy.decide()
     policy.select()
     return policy

@@ -1,11 +1,11 @@
-"""The check of fleets: members live as single policies do, byte for byte, also those of your own.
+"""The check of fleets: members equal single policies, byte for byte, also for your policies.
 
     from handful.testing.fleets import check_fleet
 
     check_fleet(MyPolicy)
 
-A life is random, of a fixed seed: a fleet of a few members and a single policy for each are given
-the same calls, and all that can be seen of them must be equal. Members decide many times in a call;
+A life is random, with a fixed seed: a fleet of a few members and a single policy for each are given
+the same calls, and everything observable must be equal. Members decide many times in a call;
 rewards come late, in any order, twice, with wrong tickets or never; arms are added and removed;
 members are lifted out and put back; the fleet is saved, opened again and grows.
 """

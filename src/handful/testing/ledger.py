@@ -1,7 +1,8 @@
-"""A naive twin of `core/tickets.py`: it remembers every decision, and says what a reward is due.
+"""A naive twin of `core/tickets.py`: it stores every decision, and gives the expected receipts.
 
 A policy stores some counts for each slot and a bit for each of the last 64 decisions. The ledger
-stores a line for each decision, so it needs memory in their number, and is plainly right.
+stores a line for each decision. It takes memory in proportion to the decisions, and is obviously
+correct.
 """
 
 from __future__ import annotations

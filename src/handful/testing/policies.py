@@ -1,8 +1,8 @@
-"""The contract of policies: what each must do, whatever its idea.
+"""The contract of policies: what every policy must do.
 
-A check is a function `check_...(make)`. It makes the policies that it needs by `make()`, drives
-them by their public methods with random rewards of fixed seeds, and raises `ContractError` if they
-do not do what they must. A check reads the record too, but never changes it. `traffic.py` has the
+A check is a function `check_...(make)`. It makes the policies that it needs by `make()`, calls
+their public methods with random rewards of fixed seeds, and raises `ContractError` if a policy
+violates the contract. A check also reads the record, but never changes it. `traffic.py` has the
 checks of missing rewards, changing arms and allowed subsets.
 """
 
@@ -28,7 +28,7 @@ from handful.errors import (
 from handful.policies.base import Policy
 from handful.testing import traffic
 from handful.testing.contract import Check, expect, expect_equal, expect_error
-from handful.testing.driving import STEPS, Traffic, busy, play, reward_from
+from handful.testing.driving import STEPS, MixedLoad, busy, play, reward_from
 from handful.testing.ledger import Ledger
 from handful.testing.make import HORIZON, Make, number_of
 
@@ -56,9 +56,9 @@ LABELS: dict[str, list[Any]] = {
 
 
 def check_memory_bound(make: Make) -> None:
-    """At most `memory` arms have statistics, each once, and the chosen arm is one of them."""
+    """Check that at most `memory` arms have statistics, each once, the chosen arm among them."""
     policy = make()
-    traffic = Traffic()
+    traffic = MixedLoad()
     for _ in range(2 * STEPS):
         answer = traffic.step(policy)
         held = policy.arms_in_memory
@@ -82,14 +82,14 @@ def check_memory_bound(make: Make) -> None:
 
 
 def check_same_seed_same_choices(make: Make) -> None:
-    """Choices depend on the seed and the rewards, on nothing else."""
+    """Check that choices depend on the seed and the rewards, on nothing else."""
     first, second = make(seed=5), make(seed=5)
     expect_equal(play(first, STEPS), play(second, STEPS), "choices with the same seed")
     expect(first.to_bytes() == second.to_bytes(), "the same seed and rewards left other bytes")
 
 
 def check_select_is_stable(make: Make) -> None:
-    """Until the next update, `select` returns the same arm and changes nothing."""
+    """Check that, until the next update, `select` returns the same arm and changes nothing."""
     policy = make()
     rng = random.Random(1)
     for _ in range(STEPS):
@@ -101,12 +101,12 @@ def check_select_is_stable(make: Make) -> None:
 
 
 def check_restored_goes_on(make: Make) -> None:
-    """Saved and restored before every step, a policy does what it does if never stopped.
+    """Check that a policy saved and restored before every step does what it does otherwise.
 
     Open decisions and a pending one survive.
     """
     policy, stopped = make(), make()
-    theirs, mine = Traffic(), Traffic()
+    theirs, mine = MixedLoad(), MixedLoad()
     for _ in range(STEPS):
         before = stopped.to_bytes()
         stopped = make.restored(stopped)
@@ -117,7 +117,7 @@ def check_restored_goes_on(make: Make) -> None:
 
 
 def check_refused_input_changes_nothing(make: Make) -> None:
-    """A reward or an arm that cannot be is an error, and not a bit of the state changes."""
+    """Check that an impossible reward or arm is an error, and not a bit of the state changes."""
     policy = busy(make)
     ticket = policy.decide().ticket
     for pending in (True, False):
@@ -140,7 +140,7 @@ def check_refused_input_changes_nothing(make: Make) -> None:
 
 
 def check_tickets(make: Make) -> None:
-    """Rewards late, lost, doubled, unknown and out of order get the receipts that they are due."""
+    """Check the receipts of rewards that are late, lost, doubled, unknown and out of order."""
     for seed in range(3):
         policy = make(seed=seed)
         ledger = Ledger(policy)
@@ -163,7 +163,7 @@ def check_tickets(make: Make) -> None:
 
 
 def check_late_rewards_in_any_order(make: Make) -> None:
-    """A hundred decisions may be open at once, and their rewards come last to first."""
+    """Check that a hundred decisions may be open at once, and be rewarded last to first."""
     policy = make()
     ledger = Ledger(policy)
     tickets = [ledger.decide() for _ in range(100)]
@@ -175,9 +175,9 @@ def check_late_rewards_in_any_order(make: Make) -> None:
 
 
 def check_clock_counts_decisions(make: Make) -> None:
-    """`decisions` grows by one with each decision and by no reward; `pulls` with each credit."""
+    """Check that `decisions` grows by one with each decision only, and `pulls` with each credit."""
     policy = make()
-    traffic = Traffic()
+    traffic = MixedLoad()
     for _ in range(STEPS):
         decisions, pulls = policy.decisions, policy.pulls
         waiting = policy._state.pending != NO_SLOT
@@ -194,7 +194,7 @@ def check_clock_counts_decisions(make: Make) -> None:
 
 
 def check_rewards_of_other_arms(make: Make) -> None:
-    """Any arm in memory may be rewarded, whichever was selected, after restoring too."""
+    """Check that any arm in memory may be rewarded, whichever was selected, also if restored."""
     policy = make()
     rng = random.Random(2)
     for step in range(STEPS):
@@ -210,7 +210,7 @@ def check_rewards_of_other_arms(make: Make) -> None:
 
 
 def check_clone_is_independent(make: Make) -> None:
-    """A clone goes on alike, and neither changes the other."""
+    """Check that a clone continues identically, and that neither changes the other."""
     policy = busy(make)
     before = policy.to_bytes()
     for twin in (policy.clone(), copy.copy(policy), copy.deepcopy(policy)):
@@ -223,7 +223,7 @@ def check_clone_is_independent(make: Make) -> None:
 
 
 def check_reset(make: Make) -> None:
-    """After `reset`, a policy is as it was when new."""
+    """Check that a policy is as it was when new after `reset`."""
     policy = busy(make)
     policy.reset()
     fresh = make()
@@ -232,9 +232,9 @@ def check_reset(make: Make) -> None:
 
 
 def check_recommend_never_explores(make: Make) -> None:
-    """`recommend` changes nothing, answers alike until the next reward, and names an arm."""
+    """Check that `recommend` changes nothing, names an arm, and the same until the next reward."""
     policy = make()
-    traffic = Traffic()
+    traffic = MixedLoad()
     for _ in range(STEPS):
         before = policy.to_bytes()
         arm = policy.recommend()
@@ -246,9 +246,9 @@ def check_recommend_never_explores(make: Make) -> None:
 
 
 def check_stats(make: Make) -> None:
-    """`stats` changes nothing and agrees with the record, before the first reward too."""
+    """Check that `stats` changes nothing and agrees with the record, also before any reward."""
     policy = make()
-    traffic = Traffic()
+    traffic = MixedLoad()
     for step in range(STEPS):
         if step % 10 == 0:
             before = policy.to_bytes()
@@ -264,7 +264,7 @@ def check_stats(make: Make) -> None:
 
 
 def check_rescale(make: Make) -> None:
-    """Rewards in another range, rescaled, lead to the same choices."""
+    """Check that rescaled rewards of another range lead to the same choices."""
     plain, scaled = make(), make(rescale=(-2.0, 2.0))
     rng = random.Random(4)
     for _ in range(STEPS):
@@ -278,7 +278,7 @@ def check_rescale(make: Make) -> None:
 
 
 def check_labels(make: Make) -> None:
-    """Labels of any kind come back as they were given, and change nothing but names."""
+    """Check that labels of any kind come back as they were given, and change nothing but names."""
     count = make.cls.own_arms or len(LABELS["texts"])
     numbers = play(make(arms=number_of if make.cls.endless else count), 50)
     for name, labels in LABELS.items():
@@ -296,7 +296,7 @@ def _endless(labels: list[Any]) -> Callable[[int], Any]:
 
 
 def check_compiled_equals_python(make: Make) -> None:
-    """The compiled engine makes the choices of the policy itself, to the last bit.
+    """Check that the compiled engine makes the choices of the policy itself, to the last bit.
 
     Nothing is checked where the simulator is not installed, or where only the python engine can
     run the policy.

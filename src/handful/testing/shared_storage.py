@@ -1,7 +1,7 @@
 """The tests of the contract of a store that several processes share.
 
-They are those of every store, but for what `handful.storage.shared` says otherwise, and tests in
-which two processes use one store: a subclass opens it a second time.
+They are those of every store, except where `handful.storage.shared` differs, and tests in which two
+processes use one store: a subclass opens it a second time.
 
     class TestMyStorage(SharedStorageContract):
         def new(self) -> SharedStorage: ...
@@ -55,7 +55,7 @@ class SharedStorageContract(StorageContract):
     # Order is that of one bandit.
 
     def test_rows_are_numbered_without_gaps(self) -> None:
-        """They are numbered with gaps, and the rows of a bandit in the order of commits."""
+        """Check that numbers have gaps, and rows of a bandit are in the order of commits."""
         storage = self.new()
         with storage.begin() as tx:
             tx.append([created(1), created(3, 2), decided(4), decided(9, 2)])
@@ -266,7 +266,7 @@ def _held(storage: SharedStorage, bandit: int) -> dict[int, int]:
 
 
 class _Thread:
-    """Work beside the test."""
+    """A thread that works while the test runs."""
 
     def __init__(self, work: Callable[[], dict[int, int]]) -> None:
         self.ended = threading.Event()

@@ -1,4 +1,4 @@
-"""The tests of the contract of a store: a subclass says how a new store is made.
+"""The tests of the contract of a store; a subclass defines how a store is made.
 
     class TestMyStorage(StorageContract):
         def new(self) -> Storage:
@@ -8,8 +8,8 @@
             storage.close()
             return MyStorage(...)
 
-pytest collects the methods of such a class. They raise `ContractError` where a store does not do
-what `handful.storage.contract` says.
+pytest collects the methods of such a class. They raise `ContractError` if a store violates
+`handful.storage.contract`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ EVERY_FIELD = (
 
 
 class BrokenOffError(Exception):
-    """What a transaction is broken off by."""
+    """The error that aborts a transaction."""
 
 
 class StorageContract:

@@ -1,7 +1,6 @@
 """The contract of policies in real traffic.
 
-Rewards come late, in batches or never, arms come and go, and some decisions are among some arms
-only.
+Rewards come late, in batches or never; arms come and go; some decisions allow some arms only.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ OVERHEAD = 84
 
 
 def check_no_delay(make: Make) -> None:
-    """Rewards that come at once by ticket lead to the choices of `select` and `update`."""
+    """Check that rewards that come at once by ticket lead to the choices of `select`, `update`."""
     by_label, by_ticket = make(), make()
     rng = random.Random(6)
     for _ in range(STEPS):
@@ -40,7 +39,7 @@ def check_no_delay(make: Make) -> None:
 
 
 def check_many_at_once(make: Make) -> None:
-    """`decide(n)` makes the decisions that n calls of `decide` make."""
+    """Check that `decide(n)` makes the decisions that n calls of `decide` make."""
     many, single = make(), make()
     rng = random.Random(7)
     for size in (1, 2, 7, 30, 60):
@@ -56,7 +55,7 @@ def check_many_at_once(make: Make) -> None:
 
 
 def check_missing_rewards(make: Make) -> None:
-    """With rewards late, in any order, dropped and lost, every decision is accounted for."""
+    """Check that every decision is accounted for if rewards are late, dropped and lost."""
     for window in (None, 12):
         ledger = Ledger(make(window=window))
         rng = random.Random(8)
@@ -80,7 +79,7 @@ def check_missing_rewards(make: Make) -> None:
 
 
 def check_default_reward(make: Make) -> None:
-    """Decisions are answered once, after one to two windows, by their reward or by default."""
+    """Check that decisions are answered once, after 1 to 2 windows, by reward or default."""
     window = 10
     ledger = Ledger(make(window=window, default=0.0))
     policy = ledger.policy
@@ -103,7 +102,7 @@ def check_default_reward(make: Make) -> None:
 
 
 def check_size_in_flight(make: Make) -> None:
-    """A saved policy takes at most a + b M bytes, however many decisions are in flight."""
+    """Check that a saved policy takes at most a + b M bytes, whatever is in flight."""
     if make.cls.unbounded:
         return
     policy = make()
@@ -122,7 +121,7 @@ def check_size_in_flight(make: Make) -> None:
 
 
 def check_changing_arms(make: Make) -> None:
-    """A removed arm is never returned, and no ticket, counter or byte suffers from a change."""
+    """Check that removed arms never return, and that tickets, counters and bytes stay right."""
     ledger = Ledger(make())
     if not arms_can_change(ledger.policy):
         _expect_refused_changes(ledger.policy)
@@ -176,7 +175,7 @@ def _expect_refused_changes(policy: Policy) -> None:
 
 
 def check_new_arms_come_up(make: Make) -> None:
-    """New arms enter memory within `new_arms_within` decisions, if the policy gives a number."""
+    """Check that new arms enter memory within `new_arms_within` decisions, if it is a number."""
     for steps in (0, 3, 40):
         policy = make()
         if not arms_can_change(policy):
@@ -200,7 +199,7 @@ def check_new_arms_come_up(make: Make) -> None:
 
 
 def check_allowed_arms(make: Make) -> None:
-    """`decide(allowed=...)` returns an allowed arm, in memory or not; none allowed is an error."""
+    """Check that `decide(allowed=...)` returns an allowed arm; none allowed is an error."""
     ledger = Ledger(make())
     policy = ledger.policy
     rng = random.Random(11)

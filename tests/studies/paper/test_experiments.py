@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from handful.studies.paper.experiments import EXPERIMENTS, ROWS, Comparison, Sweep, Table
+from handful.studies.paper.experiments import EXPERIMENTS, ROWS, ByMemory, ByPolicy, Table
 from handful.studies.paper.published import INSTANCES, TABLE_1, TABLE_2
 
 
@@ -50,11 +50,11 @@ def test_the_published_tables_are_whole() -> None:
 
 
 def test_moss_with_all_arms_is_run_to_each_horizon() -> None:
-    assert Sweep("linear:100").horizons_to_run("moss-m", 100) == (10**4, 10**5, 10**6)
-    assert Sweep("linear:100").horizons_to_run("moss-m", 50) == (10**6,)
-    assert Sweep("linear:100").horizons_to_run("ucb-m", 100) == (10**6,)
+    assert ByMemory("linear:100").horizons_to_run("moss-m", 100) == (10**4, 10**5, 10**6)
+    assert ByMemory("linear:100").horizons_to_run("moss-m", 50) == (10**6,)
+    assert ByMemory("linear:100").horizons_to_run("ucb-m", 100) == (10**6,)
 
 
 def test_a_comparison_covers_all_policies() -> None:
-    names = {c.policy.name for c in Comparison(("linear:9",)).cells(1, 0)}
+    names = {c.policy.name for c in ByPolicy(("linear:9",)).cells(1, 0)}
     assert names == {"ucb-m", "ts-m", "moss-m", "constant-space"}

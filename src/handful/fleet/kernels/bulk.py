@@ -1,8 +1,8 @@
-"""Many members in one call: decisions, rewards, looks, other arms.
+"""Calls for many members: decisions, rewards, statistics, changes of the arms.
 
-Each kernel is made for a policy, from its own functions, as those of `handful.simulation.kernels`
-are. What they do for one member is what `Policy.decide`, `reward`, `recommend` and `add_arms` do
-for a policy; tests compare both, byte for byte.
+Each kernel is made for a policy, from its functions, as those of `handful.simulation.kernels` are.
+For one member, the kernels do what `Policy.decide`, `reward`, `recommend` and `add_arms` do for a
+policy; tests compare both, byte for byte.
 
 A call names members by their rows. A thread serves the members of its part of the blocks, in the
 order of the call, so that the result does not depend on the number of threads.

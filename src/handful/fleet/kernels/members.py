@@ -1,11 +1,11 @@
-"""A member in a kernel: opened, begun if it has not, and closed again.
+"""A member in a kernel: it is opened, begun if necessary, and closed again.
 
 A kernel works on one record, its *desk*, bound as `handful.compiling.state` does it, so that it
 calls the functions of the policy as they are. `opener` fills the desk from a member's row, and
 `close` writes it back: into the row, or into a wide one if it does not fit. Until then the member
-is as it was, so that an error in a policy leaves no half of a step behind.
+is unchanged, so that an error in a policy leaves no partial step behind.
 
-Members are in blocks of 64. A block belongs to one thread, and is what is saved if one of its
+Members are in blocks of 64. A block belongs to one thread, and is saved as a whole if one of its
 members has changed.
 """
 

@@ -1,8 +1,8 @@
-"""From the seed of a member to its key and its generator, in a kernel.
+"""The key and the generator of a member from its seed, in a kernel.
 
 `handful.core.rng.words` hashes a text with BLAKE2b, of Python's standard library. A fleet of ten
-million begins ten million members, so kernels have the hash themselves: of one block (RFC 7693),
-since the texts are short. Tests compare it with `words`.
+million members hashes ten million seeds, so kernels implement the hash, for a single block (RFC
+7693), since the texts are short. Tests compare it with `words`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def turn(x: int, bits: int) -> int:
 
 @use
 def stir(a: int, b: int, c: int, d: int, x: int, y: int) -> tuple[int, int, int, int]:
-    """The mixing function G of BLAKE2b."""
+    """Apply the mixing function G of BLAKE2b."""
     a = a + b + x
     d = turn(d ^ a, 32)
     c = c + d

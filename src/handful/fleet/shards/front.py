@@ -1,4 +1,4 @@
-"""A fleet without members of its own: calls are checked, cut by shard, and put together again."""
+"""The front of a sharded fleet: it checks calls, splits them by shard, and joins the answers."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def raise_unless_done(outcome: Outcome, served: Any = None, answer: Any = None) 
         which = ", ".join(f"{shard} ({calls} calls)" for shard, calls in outcome.gone.items())
         raise ShardLostError(
             f"workers were lost, and their shards went back to their last save. Shards, and how "
-            f"many calls of each are gone: {which}. Throw away the tickets that these calls gave: "
+            f"many calls of each are gone: {which}. Discard the tickets of these calls: "
             "their members will give the same tickets again. This call was served by the other "
             "shards only; durable=True would have lost none",
             outcome.gone, served, answer,

@@ -3,9 +3,9 @@
     record = head | operation, arrays and threads in JSON | the arrays
     head   = mark, length of the JSON, length of the arrays, number, token, checksums of both
 
-A fleet is deterministic, so the calls are as good as the state after them, and far smaller than all
-that a call of random members changes. A record is on the disk before its call is served. Only the
-last record can be incomplete, and then nobody has an answer to its call.
+A fleet is deterministic, so the calls determine the state after them, and they are far smaller than
+the blocks that a call of random members changes. A record is on disk before its call is served.
+Only the last record can be incomplete, and then its call was not answered.
 """
 
 from __future__ import annotations

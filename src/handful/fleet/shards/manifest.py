@@ -1,7 +1,7 @@
-"""The manifest of a sharded fleet, `shards.json`: how many shards there are, and of which size.
+"""The manifest of a sharded fleet, `shards.json`: the number and the size of the shards.
 
-It is written before the shards are made, and again when all of them are. So a folder in which only
-some were made is told from one that lost its manifest.
+The manifest is written before the shards are made, and again when all of them exist. This
+distinguishes a folder in which only some shards were made from one that lost its manifest.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read_manifest(path: Path) -> Manifest:
         return Manifest(int(found["shards"]), int(found["size"]), bool(found["complete"]))
     except (FileNotFoundError, NotADirectoryError):
         raise StoreError(
-            f"{path} is no folder of a sharded fleet: there is no {MANIFEST} in it"
+            f"{path} is not the folder of a sharded fleet: there is no {MANIFEST} in it"
         ) from None
     except (ValueError, KeyError, TypeError):
         raise DamagedStoreError(

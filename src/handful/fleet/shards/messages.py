@@ -1,4 +1,4 @@
-"""What a router and a shard say to each other: what to make or open, and what became of a call."""
+"""Messages between a router and a shard: what to make or open, and the outcome of a call."""
 
 from __future__ import annotations
 

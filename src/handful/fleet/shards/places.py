@@ -1,8 +1,8 @@
-"""Which worker has which shard: an actor of Dask for each.
+"""Which worker has which shard: each shard is a Dask actor.
 
-Dask does not bring an actor back whose worker is lost: its future is in error from then on. A call
-that was on its way raises an error, or is never answered, since Dask catches only some exceptions
-there. So a call is waited for in short steps, and the future is looked at between them.
+Dask does not restore an actor whose worker is lost: its future is in error from then on. A call in
+progress raises an error, or is never answered, since Dask catches only some exceptions there. So a
+call is waited for in short steps, and the future is checked between them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Places:
                 raise LostError from error
 
     def close(self, patience: float) -> None:
-        """Let all shards go; a worker that does not answer lets go when it finds its actor gone."""
+        """Release all shards; a worker that does not answer does so when its actor is gone."""
         pending = {shard: self.ask(shard, "close") for shard in self._held}
         for call in pending.values():
             if call is not None:

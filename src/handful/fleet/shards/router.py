@@ -1,9 +1,9 @@
 """Calls to shards: each has a number and a token, and is sent again if its worker was lost.
 
-The router counts the calls that a shard has answered. A shard that is restored says up to which
-call it goes. If none is missing, the call at hand is sent again: a shard that has served it already
-knows it by its number and its token, and repeats its reply. If some are missing, the caller is told
-(`ShardLostError`), and the shard goes on from its save.
+The router counts the calls that a shard has answered. A restored shard reports the last call that
+it contains. If none is missing, the current call is sent again: a shard that has served it already
+recognises it by its number and its token, and repeats its reply. If some are missing, the caller
+gets a `ShardLostError`, and the shard continues from its save.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Router:
             outcome.refused[shard] = _error(reply, shard)
 
     def close(self, patience: float) -> None:
-        """Let all shards go."""
+        """Release all shards."""
         self._places.close(patience)
 
 

@@ -4,11 +4,11 @@
     shard-0003/term-5/calls-120-5    the calls since call 120, at which it was saved, if durable
 
 A router claims a shard for a worker with a *term*, one higher than any before. The worker locks the
-folder and renames it after the term. So a former worker that is only believed to be lost can no
-longer write: its lock may be void on a file system that lost it, but its paths are gone.
+folder and renames it after the term. So a former worker that is wrongly believed to be lost can no
+longer write: even if the file system lost its lock, its paths no longer exist.
 
-Nothing is raised to the router: an exception may not survive being sent, and one of Dask's means
-that the worker is lost. What went wrong is a `Reply`.
+No exception is sent to the router: some cannot be pickled, and an exception of Dask's means that
+the worker is lost. Errors are sent as a `Reply`.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ class Shard:
         return Reply(FAILED, 0, why)
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         fleet, log = self._fleet, self._log
         self._fleet = self._log = None
         if log is not None:

@@ -6,8 +6,8 @@
     )
     arms, tickets = fleet.decide(ids)
 
-A shard is a range of members. A call is checked as a whole here, cut by shard, served by all of
-them in parallel and put together in its order.
+A shard is a range of members. A call is checked as a whole here and split by shard; the shards
+serve it in parallel, and the answers are joined in the order of the call.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ class ShardedFleet(Shown):
         self._all("check")
 
     def close(self) -> None:
-        """Let go of shards, folder and cluster; unless durable, what was not saved is lost."""
+        """Release shards, folder and cluster; unless durable, what was not saved is lost."""
         with self._front._lock:
             if hasattr(self._front, "router"):
                 del self._front.router

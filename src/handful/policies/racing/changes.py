@@ -1,4 +1,4 @@
-"""How a race goes on when arms are added and removed, and when an arm comes up as a guest."""
+"""How a race continues when arms are added or removed, and when an arm comes up as a guest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that Race knows: its constants, parameters and record."""
+"""The constants, the parameters and the record of Race."""
 
 from __future__ import annotations
 
@@ -154,4 +154,4 @@ def check_schedule(state: RaceState, p: RaceParameters) -> None:
         and fall == int(fall)
     )
     if not counted or not state.opens < math.inf:
-        raise StateError("the saved policy has counted what cannot be")
+        raise StateError("the saved policy has impossible counters")

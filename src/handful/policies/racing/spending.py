@@ -1,4 +1,4 @@
-"""What arms that come up may cost, when the next one is due, and how long none can be."""
+"""What arms that come up may cost, when the next one is due, and the longest time without one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from handful.policies.racing.record import AHEAD, FRESH, RaceParameters, RaceSta
 from handful.policies.schedule import FOREVER
 
 MOST_EXPONENT = 600.0
-"""Beyond this e^V is taken to be infinite."""
+"""Beyond this, e^V counts as infinite."""
 QUIET = 4
 """Fewer pulls of the incumbent than this are not worth being foreseen."""
 

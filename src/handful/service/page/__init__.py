@@ -1,4 +1,4 @@
-"""The page at `/`: static files, served with a strict policy of what they may load."""
+"""The page at `/`: static files, served with a strict content security policy."""
 
 from __future__ import annotations
 

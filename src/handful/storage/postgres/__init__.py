@@ -2,11 +2,11 @@
 
 storage.py      opening, examining and closing a store
 schema.py       its tables
-address.py      the address of a store, and how it may be shown
-link.py         the connection: its time limits, and commits that were cut off
+address.py      the address of a store, and how it is shown without secrets
+link.py         the connection: its time limits, and interrupted commits
 transaction.py  begin and end, holding bandits, drawing numbers
 log.py          the rows of the log; tables.py has the other tables
-refusals.py     errors of handful in place of those of PostgreSQL
+refusals.py     translation of PostgreSQL's errors to those of handful
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""The address of a store in PostgreSQL: what it says, and how it may be shown.
+"""The address of a store in PostgreSQL: how it is read, and how it is shown without secrets.
 
     postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME
 
-libpq reads it, and whatever else it takes; only `schema` is handful's own. An address is cut where
-libpq cuts it: a password may contain `#` and `?`, where others would say that it ends.
+libpq reads the address, and accepts further parts; only `schema` is specific to handful. An address
+is split where libpq splits it: a password may contain `#` and `?`, at which other parsers would end
+it.
 
-An address may contain secrets, and so may what libpq says about one that it cannot read. So neither
-is shown: what is shown is put together from the parts that are none.
+An address may contain secrets, and so may libpq's message about an address that it cannot read. So
+neither is shown: the text that is shown is composed of the parts that are not secret.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ def _unknown(names: list[str], query: str) -> SettingError:
     wrong = [name for name in names if name not in known]
     if wrong and "@" not in query:
         return SettingError(
-            f"{wrong[0]!r} in the address of the store is no setting of a connection: take one of "
-            "PostgreSQL's, such as sslmode, or schema"
+            f"{wrong[0]!r} in the address of the store is not a setting of a connection: take one "
+            "of PostgreSQL's, such as sslmode, or schema"
         )
     return _unreadable()
 

@@ -1,20 +1,20 @@
-"""The connection to PostgreSQL: made when it is needed, and given up when it does not answer.
+"""The connection to PostgreSQL: opened when needed, and closed when it does not answer.
 
-A server that cannot reach the store must say so within seconds, and must not keep others waiting:
+A server that cannot reach the store must report it within seconds, and must not block others:
 
 - PostgreSQL ends a statement that takes too long, a wait for a lock that takes too long, and a
-  transaction whose server hangs. It notices a server that has gone while it waits for a lock.
+  transaction whose server hangs. It notices a server that disappears while it waits for a lock.
 - TCP gives up a connection on which nothing is acknowledged.
-- Where something between the two acknowledges everything and forwards nothing, a watchman closes
+- If something between the two acknowledges everything and forwards nothing, a watchdog closes
   the connection from this side.
 
 After any error of PostgreSQL the connection is closed, so that nothing of it is left: no lock, and
-no half of a transaction.
+no partial transaction.
 
-**Commits that were cut off.** Each connection has a row in the table `writers`, under a random id,
-that counts its commits. If a commit is cut off, a new connection ends the old one if it is still
-there, locks that row, and looks how far it has counted. (The number of the transaction would not
-do: after a crash PostgreSQL may give it to another one.)
+**Interrupted commits.** Each connection has a row in the table `writers`, under a random id, that
+counts its commits. If a commit is interrupted, a new connection ends the old one if it still
+exists, locks that row, and reads its count. (The number of the transaction would not suffice: after
+a crash PostgreSQL may give it to another one.)
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ UNANSWERED_SECONDS = 3.0
 SLACK_SECONDS = 2.0
 """How much longer than a statement may take this side waits for its end."""
 FORGOTTEN_AFTER = "7 days"
-"""After this time nobody asks any more whether a commit was cut off."""
+"""After this time, the outcome of an interrupted commit is no longer asked for."""
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -79,18 +79,18 @@ class Link:
             [str(self._settings.get("options", "")), *_session(self.schema, durable, patient)]
         ).strip()
         self.user = ""
-        """Whom PostgreSQL knows this process as."""
+        """The user of this process in PostgreSQL."""
         self._connection: Connection | None = None
         self._backend: Backend | None = None
-        self._watchman = _Watchman()
+        self._watchdog = _Watchdog()
         self.in_transaction = False
         self._failed: tuple[float, psycopg.Error] | None = None
-        """When a connection was last tried for in vain, and why."""
+        """When the last attempt to connect failed, and why."""
 
     def connected(self) -> Connection:
         """Return the connection; raise `StoreAccessError` if there is none to be had.
 
-        After an attempt that failed, nobody waits for another one at once.
+        Shortly after a failed attempt, this raises at once instead of waiting for another one.
         """
         if self._failed is not None and time.monotonic() < self._failed[0] + RETRY_SECONDS:
             raise unreachable(self.shown, self._failed[1]) from self._failed[1]
@@ -160,7 +160,7 @@ class Link:
     def close(self) -> None:
         """Close the connection, and watch no more."""
         self.drop()
-        self._watchman.stop()
+        self._watchdog.stop()
 
     @contextmanager
     def watched(self, seconds: float = STATEMENT_SECONDS) -> Iterator[None]:
@@ -169,11 +169,11 @@ class Link:
         if connection is None:
             yield
             return
-        self._watchman.begin(connection, seconds + SLACK_SECONDS)
+        self._watchdog.begin(connection, seconds + SLACK_SECONDS)
         try:
             yield
         finally:
-            self._watchman.end()
+            self._watchdog.end()
 
     # Commits.
 
@@ -196,12 +196,12 @@ class Link:
                 time.sleep(0.1)
                 continue
             try:
-                self._watchman.begin(connection, STATEMENT_SECONDS)
+                self._watchdog.begin(connection, STATEMENT_SECONDS)
                 return _looked_up(connection, backend)
             except psycopg.Error:
                 time.sleep(0.1)
             finally:
-                self._watchman.end()
+                self._watchdog.end()
                 connection.close()
         return None
 
@@ -255,7 +255,7 @@ def _session(schema: str, durable: bool, patient: bool) -> list[str]:
     return [f"-c {name}={value}" for name, value in options.items()]
 
 
-class _Watchman:
+class _Watchdog:
     """A thread that closes the socket of a connection whose time is over."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """The log of a store in PostgreSQL: rows, and which of them answer decisions.
 
-Each row has the number of its bandit's row before it, so that one that is missing is noticed. The
-last row of a bandit, its head, is held from when it is first written to.
+Each row has the number of the bandit's previous row, so that a missing one is noticed. The last row
+of a bandit, its head, is held from the bandit's first write on.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Log(Tables):
             if each[12] is not None:
                 reply = None if each[13] is None else _loaded(each[13:])
                 if reply is None or reply.kind not in ANSWERS or reply.ref != row.seq:
-                    raise damaged(f"what is noted as the answer to decision {row.seq} is none")
+                    raise damaged(f"the stored answer to decision {row.seq} is not one")
                 answered = reply.kind != Kind.LATE
                 value = reply.value if answered else None
             yield row.bandit, Due(row.seq, row.mark, value, answered)

@@ -1,4 +1,4 @@
-"""Errors of handful in place of those of PostgreSQL."""
+"""Translation of PostgreSQL's errors to those of handful."""
 
 from __future__ import annotations
 

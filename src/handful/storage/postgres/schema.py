@@ -1,18 +1,18 @@
 """The tables of a store in PostgreSQL, and how they are made and migrated.
 
     meta       the version of the tables, and the identity of the store
-    log        the truth: rows of all bandits, each with the number of the row before it (`prev`)
+    log        rows of all bandits, each with the number of the bandit's previous row (`prev`)
     heads      for each bandit its last row, and when its next window ends; this row is locked
     answers    which row answered a decision; the primary key lets none be answered twice
     writers    how many transactions each connection has committed: see `link.py`
 
-The others are those of SQLite. Labels, keys and everything else that callers may write as they like
-are bytes of UTF-8, since text of PostgreSQL cannot contain U+0000.
+The others are those of SQLite. Labels, keys and other free text of callers are bytes of UTF-8,
+since text of PostgreSQL cannot contain U+0000.
 
 Numbers and times are drawn by `draw`: two sequences, which no transaction locks or rolls back, and
 a lock of the session for the moment in which both are read and set. So higher numbers never have
-earlier times. `hold` locks the rows of bandits, and then draws. A crash may take sequences back,
-but not behind a row that was committed: the commit has written what was logged before it.
+earlier times. `hold` locks the rows of bandits, and then draws. A crash may reset sequences, but
+not to before a committed row: the commit has written everything that was logged before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables beside the log: what is derived from it, caches, and keys of callers."""
+"""The tables beside the log: derived data, caches, and keys of callers."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Tables(SharedTransaction):
         find = "SELECT number, body FROM subsets WHERE digest = %s"
         found = self._one(find, (digest,))
         if found is None:
-            # Two servers may store the same set at once. The second one waits for nobody, since it
+            # Two servers may store the same set at once. The second one does not wait, since it
             # holds bandits.
             if not self.lock(f"subset {digest.hex()}"):
                 raise BusyError

@@ -1,7 +1,7 @@
 """A transaction of a store in PostgreSQL: its begin and end, holding bandits, drawing numbers.
 
-The log is in `log.py`, and the tables beside it in `tables.py`. What is written is queued, and goes
-to PostgreSQL with the next statement that is read from, or with the commit.
+The log is in `log.py`, and the tables beside it in `tables.py`. Writes are queued, and sent to
+PostgreSQL with the next statement that returns rows, or with the commit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PostgresTransaction(Log):
             self._end()
             raise
         if moment:
-            # Whoever reads everything may take long, and holds nobody up.
+            # A transaction that reads everything may take long, and blocks no others.
             limits = "statement_timeout", "idle_in_transaction_session_timeout"
             for statement in sql.unlimited(self._connection, *limits):
                 self._queue(statement)
@@ -81,14 +81,14 @@ class PostgresTransaction(Log):
         found = self._link.was_committed()
         if found is None:
             raise StoreUnavailableError(
-                "the store was cut off during a commit, and it is not known whether it has this "
-                "request. Send it again: with an Idempotency-Key or a key of its own a decision is "
-                "made once, and a reward counts once"
+                "the connection was lost during a commit, and it is not known whether the store "
+                "has this request. Send it again: with an Idempotency-Key or a key of its own a "
+                "decision is made once, and a reward counts once"
             ) from error
         if not found:
             raise StoreUnavailableError(
-                "the store was cut off before a commit. Nothing of this request was stored; it may "
-                "be sent again"
+                "the connection to the store was lost before a commit. Nothing of this request was "
+                "stored; it may be sent again"
             ) from error
 
     def rollback(self) -> None:

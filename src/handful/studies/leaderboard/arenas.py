@@ -1,9 +1,9 @@
-"""The leaderboard's plan: on which instances, and which policies take part with how much memory.
+"""The leaderboard's plan: the instances, and which policies take part with which memory.
 
 The paper's ten instances, harder ones, and some held out while `race` was tuned. Every policy of
 the registry takes part but those of `LEFT_OUT`; one that is given M, with 2 and with 10 arms in
-memory. References with statistics of every arm are slow to simulate where arms are many: beyond 100
-arms there is IMED alone, beyond 1000 none.
+memory. References with statistics of every arm are slow to simulate with many arms: beyond 100 arms
+there is only IMED, beyond 1000 none.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Arena:
-    """An instance of the leaderboard, and for how long."""
+    """An instance of the leaderboard and its horizon."""
 
     name: str
     instance: str

@@ -164,7 +164,7 @@ SHEETS = (TRAFFIC, DRIFT)
 
 @dataclass(frozen=True)
 class Winner:
-    """Who has the lowest regret on an arena: of all, and with bounded memory; and Race's best."""
+    """The lowest regret on an arena: of all, with bounded memory, and of Race."""
 
     best: Score
     bounded: Score

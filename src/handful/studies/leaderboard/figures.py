@@ -151,7 +151,7 @@ def _dots(
 
 
 def _relative(score: Score) -> float:
-    """Half of the 95% interval in means; 0 for a single run."""
+    """Return half of the 95% interval in means; 0 for a single run."""
     return 0.0 if math.isnan(score.half) or score.mean <= 0 else score.half / score.mean
 
 

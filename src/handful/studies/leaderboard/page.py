@@ -1,7 +1,7 @@
 """The leaderboard's pages: figures, comparisons and all scores in tables.
 
-`leaderboard.html` and the pages of `conditions.py` hold their pictures and open without a network.
-The words are in `templates/`, the numbers come from results.
+`leaderboard.html` and the pages of `conditions.py` contain their figures and open without a
+network. The text is in `templates/`, the numbers come from results.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _contents(board: Board, seed: int) -> dict[str, Any]:
 
 
 def _sections(board: Board) -> list[tuple[str, list[Arena]]]:
-    """The arenas with scores under headings."""
+    """Return the arenas with scores under headings."""
     present = board.arenas()
     sections = (
         ("The paper's finite sets", FINITE),
@@ -136,7 +136,7 @@ def _sections(board: Board) -> list[tuple[str, list[Arena]]]:
 
 
 def _entries(board: Board) -> list[tuple[str, list[tuple[Entry, str]]]]:
-    """By family, each policy once and the memories that it takes part with."""
+    """Return each policy once, by family, with the memories that it takes part with."""
     memories: dict[str, dict[str, None]] = {}
     first: dict[str, Entry] = {}
     for score in board:
@@ -157,19 +157,19 @@ def _entries(board: Board) -> list[tuple[str, list[tuple[Entry, str]]]]:
 
 
 def _ratio(duels: Sequence[Duel], memory: int) -> float:
-    """The geometric mean of Race's regret over that of the paper's best with as much memory."""
+    """Return the geometric mean of Race's regret over the paper's best with as much memory."""
     return geometric_mean(duel.ratio for duel in duels if duel.race.entry.memory == memory)
 
 
 def _rows(board: Board, group: Sequence[Arena]) -> list[list[Score | None]]:
-    """A row for each entry that takes part in any of the arenas."""
+    """Return a row for each entry that takes part in any of the arenas."""
     scores = [{(s.entry.policy, s.entry.memory): s for s in board.on(arena)} for arena in group]
     order = list(dict.fromkeys(key for column in scores for key in column))
     return [[column.get(key) for column in scores] for key in order]
 
 
 def _best_test(board: Board) -> Callable[[Score], bool]:
-    """Whether a score is the lowest on its arena with its memory."""
+    """Return a test whether a score is the lowest on its arena with its memory."""
     lowest: dict[tuple[str, str], float] = {}
     for score in board:
         key = (score.arena.name, score.entry.shown_memory)

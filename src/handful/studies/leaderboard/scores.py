@@ -65,7 +65,7 @@ class Score(Estimate):
         return self.p99 / self.mean if self.mean > 0 else math.nan
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; NaN becomes null."""
+        """Return plain data for JSON; NaN becomes null."""
         values = {
             "arena": self.arena.name.replace("$", ""),
             "instance": self.arena.instance,
@@ -116,19 +116,19 @@ class Board:
         return iter(self.scores)
 
     def arenas(self) -> list[Arena]:
-        """Those with scores, in order."""
+        """Return those with scores, in order."""
         return list(dict.fromkeys(score.arena for score in self.scores))
 
     def of(self, arena: Arena, policy: str, memory: int | None = None) -> Score:
-        """The score of an entry."""
+        """Return the score of an entry."""
         return self._by_key[arena.name, policy, memory]
 
     def on(self, arena: Arena) -> list[Score]:
-        """All scores of an arena."""
+        """Return all scores of an arena."""
         return [score for score in self.scores if score.arena == arena]
 
     def duels(self) -> list[Duel]:
-        """Race against the paper's best, by arena and memory."""
+        """Return Race against the paper's best, by arena and memory."""
         found = []
         for arena in self.arenas():
             for memory in MEMORIES:
@@ -142,19 +142,19 @@ class Board:
         return found
 
     def has_reference(self, arena: Arena) -> bool:
-        """Whether IMED with every arm in memory takes part."""
+        """Return whether IMED with every arm in memory takes part."""
         return (arena.name, REFERENCE, None) in self._by_key
 
     def to_reference(self, score: Score) -> float:
-        """Regret in units of that of IMED with every arm in memory, where it takes part."""
+        """Return the regret in units of IMED's with every arm in memory, where it takes part."""
         return score.mean / self.of(score.arena, REFERENCE).mean
 
     def by_memory(self, arena: Arena) -> list[Score]:
-        """Race with more and more memory."""
+        """Return Race with more and more memory."""
         return [self.of(arena, OURS, memory) for memory in MORE_MEMORY]
 
     def hurt_by_memory(self) -> list[tuple[Score, Score]]:
-        """Where Race with more memory is worse than with two arms by over 3 standard errors."""
+        """Return where Race with more memory is worse than with two arms by over 3 s.e."""
         found = []
         for arena in self.arenas():
             two, *more = self.by_memory(arena)
@@ -169,12 +169,12 @@ class Board:
         return all(score.enough for score in self.scores if score.entry.policy == OURS)
 
     def blow_ups(self) -> list[Score]:
-        """Race's scores with a long tail."""
+        """Return Race's scores with a long tail."""
         return [s for s in self.scores if s.entry.policy == OURS and s.tail > BLOWS_UP]
 
 
 def board_on(shown: Sequence[Arena], results: Results) -> Board:
-    """The scores on some arenas, in the order of arenas and entries."""
+    """Return the scores on some arenas, in the order of arenas and entries."""
     return Board(
         [
             Score(results.at(planned(arena, entry)).regret.per_run, arena, entry)
@@ -185,7 +185,7 @@ def board_on(shown: Sequence[Arena], results: Results) -> Board:
 
 
 def board(results: Results) -> Board:
-    """All scores, in the order of arenas and entries; the best arm last after the others."""
+    """Return all scores, in the order of arenas and entries; the best arm last after the others."""
     scores = board_on(arenas.ARENAS, results).scores
     last = [_best_last(results, entry) for entry in entries(arenas.BEST_LAST)]
     if all(len(score.per_run) > 1 for score in last):  # else there are too few runs to choose from
@@ -203,7 +203,7 @@ def _best_last(results: Results, entry: Entry) -> Score:
 
 
 def place_of_best(own: Cell, seed: int, run: int) -> float:
-    """Where the best arm of the instance, arm 0, stands in a run's order, from 0 to 1."""
+    """Return where the best arm of the instance, arm 0, stands in a run's order, from 0 to 1."""
     K = own.instance.n_arms
     key = seed_word(policy_seed(seed, own.id, run))
     return Shuffle.of(K, key).position_of(0) / K

@@ -22,8 +22,8 @@ from handful.studies.paper.experiments import (
     POLICIES,
     SWEPT,
     TITLES,
-    Comparison,
-    Sweep,
+    ByMemory,
+    ByPolicy,
     Table,
 )
 from handful.studies.paper.figures import NAMES
@@ -78,12 +78,12 @@ def pairs(results: Results) -> list[Pair]:
 
 
 def mean_ratio(found: list[Pair], memory: int) -> float:
-    """The geometric mean of Race's regret over the best of the paper's, at a memory."""
+    """Return the geometric mean of Race's regret over the best of the paper's, at a memory."""
     return geometric_mean(pair.ratio for pair in found if pair.memory == memory)
 
 
 def draw(found: list[Pair]) -> Figure:
-    """Both regrets on each instance with 95% intervals, a panel for each memory."""
+    """Draw both regrets on each instance with 95% intervals, a panel for each memory."""
     made, axes = figure(1, len(SAME_MEMORY), 9.0, 4.0)
     for ax, memory in zip(axes, SAME_MEMORY, strict=True):
         mine = [pair for pair in found if pair.memory == memory]
@@ -119,14 +119,14 @@ def draw(found: list[Pair]) -> Figure:
 
 
 def _paper_policies() -> dict[tuple[str, int], dict[str, str]]:
-    """By instance and memory, the paper's policies that the experiments simulate: name to spec."""
+    """Return the paper's policies that are simulated, name to spec, by instance and memory."""
     found: dict[tuple[str, int], dict[str, str]] = {}
     for experiment in EXPERIMENTS.values():
-        if isinstance(experiment, Sweep):
+        if isinstance(experiment, ByMemory):
             for memory in SAME_MEMORY:
                 policies = {NAMES[policy]: policy for policy in SWEPT}
                 found.setdefault((experiment.instance, memory), {}).update(policies)
-        elif isinstance(experiment, Comparison):
+        elif isinstance(experiment, ByPolicy):
             for instance in experiment.instances:
                 policies = {NAMES[policy]: policy for policy in POLICIES}
                 found.setdefault((instance, 2), {}).update(policies)

@@ -1,8 +1,8 @@
-"""What the paper claims of its experiments, and the verdict that our numbers give.
+"""The paper's claims about its experiments, and the verdict that our numbers give.
 
 Each function makes one claim: what the paper says, how we read it, and the comparisons of measured
-regrets that decide. `verdict.py` turns these into a verdict. Where a fair reader would ask for
-another comparison, it is there too, marked as not the paper's.
+regrets that decide. `verdict.py` turns these into a verdict. Where a reader may ask for another
+comparison, it is added, and marked as not the paper's.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from handful.studies.paper.experiments import (
     POLICIES,
     SWEPT,
     TABULATED,
-    Comparison,
+    ByMemory,
+    ByPolicy,
     Row,
-    Sweep,
     Table,
 )
 from handful.studies.paper.published import INSTANCES
@@ -35,7 +35,7 @@ FAR = 0.5
 
 
 def judged(results: Results) -> list[Claim]:
-    """Every claim with its comparisons. Needs the results of all experiments."""
+    """Return every claim with its comparisons; this needs the results of all experiments."""
     return [make(results) for make in _CLAIMS]
 
 
@@ -49,13 +49,13 @@ def _claim(make: Callable[[Results], Claim]) -> Callable[[Results], Claim]:
 
 def _comparisons() -> Iterator[str]:
     for experiment in EXPERIMENTS.values():
-        if isinstance(experiment, Comparison):
+        if isinstance(experiment, ByPolicy):
             yield from experiment.instances
 
 
 def _swept() -> Iterator[str]:
     for experiment in EXPERIMENTS.values():
-        if isinstance(experiment, Sweep):
+        if isinstance(experiment, ByMemory):
             yield experiment.instance
 
 
@@ -112,7 +112,7 @@ def _far_below_narrow_constant_space(results: Results) -> Claim:
 def _pulls_of_the_best_arm(results: Results) -> Claim:
     checks = []
     for experiment in EXPERIMENTS.values():
-        if not isinstance(experiment, Comparison) or not experiment.pulls_by_arm:
+        if not isinstance(experiment, ByPolicy) or not experiment.pulls_by_arm:
             continue
         for instance in experiment.instances:
             for policy in POLICIES:
@@ -225,7 +225,7 @@ def _table(name: str) -> Table:
 
 
 def _rows(table: str, tabulated: bool) -> tuple[list[Row], list[Row]]:
-    """The rows of a table, the paper's own and the existing, Berry's two in one of two readings."""
+    """Return the rows of a table, the paper's and the older ones, Berry's two in one reading."""
     rows = list(_table(table).rows())
     own = [row for row in rows if row.name.startswith("Q")]
     twofold = {row.name.removesuffix(TABULATED) for row in rows if row.name.endswith(TABULATED)}

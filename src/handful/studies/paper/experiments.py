@@ -1,4 +1,4 @@
-"""Which cells the paper's tables and figures are made of.
+"""The cells of which the paper's tables and figures are made.
 
     table1  endless arms, I1 to I4, alpha = 0.347, beside older rules for them
     table2  the same with alpha = 0.205
@@ -84,20 +84,20 @@ class Table:
     default_runs: ClassVar[int] = 20
 
     def rows(self) -> Iterator[Row]:
-        """Our rows in the order of the paper's."""
+        """Return our rows in the order of the paper's."""
         for (printed, memory), numbers in self.published.items():
             for name, policy in ROWS[printed]:
                 yield Row(name, memory, policy.format(alpha=self.alpha), numbers)
 
     def cells(self, runs: int, seed: int) -> Iterator[Cell]:
-        """The cells, in the order in which they are run."""
+        """Yield the cells, in the order in which they are run."""
         for row in self.rows():
             for instance in INSTANCES:
                 yield cell(row.policy, instance, row.memory, HORIZON, runs, seed)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ByPolicy:
     """Policies at M = 2 on several instances, beside UCBConstantSpace."""
 
     instances: tuple[str, ...]
@@ -105,7 +105,7 @@ class Comparison:
     default_runs: ClassVar[int] = 100
 
     def cells(self, runs: int, seed: int) -> Iterator[Cell]:
-        """The cells, in the order in which they are run."""
+        """Yield the cells, in the order in which they are run."""
         for instance in self.instances:
             for policy in POLICIES:
                 yield cell(policy, instance, 2, HORIZON, runs, seed)
@@ -114,40 +114,40 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ByMemory:
     """Policies by memory and horizon on one instance."""
 
     instance: str
     default_runs: ClassVar[int] = 100
 
     def cells(self, runs: int, seed: int) -> Iterator[Cell]:
-        """The cells, in the order in which they are run."""
+        """Yield the cells, in the order in which they are run."""
         for policy in SWEPT:
             for memory in MEMORIES:
                 for horizon in self.horizons_to_run(policy, memory):
                     yield cell(policy, self.instance, memory, horizon, runs, seed)
 
     def horizons_to_run(self, policy: str, memory: int) -> tuple[int, ...]:
-        """One run to the end serves all horizons unless the policy is given the horizon."""
+        """Return the longest horizon, whose run serves all, or all if the policy is given it."""
         n_arms = cell(policy, self.instance, memory, 1).instance.n_arms
         return HORIZONS if policy == "moss-m" and memory >= n_arms else (HORIZON,)
 
 
-Experiment: TypeAlias = Table | Comparison | Sweep
+Experiment: TypeAlias = Table | ByPolicy | ByMemory
 
 EXPERIMENTS: dict[str, Experiment] = {
     "table1": Table(0.347, published.TABLE_1),
     "table2": Table(0.205, published.TABLE_2),
-    "fig1": Comparison(("linear:100", "power:100:0.3", "power:100:0.6")),
-    "fig2": Sweep("linear:100"),
-    "fig3": Comparison(("linear:10", "power:10:0.3", "power:10:0.6"), pulls_by_arm=True),
-    "fig4": Sweep("power:100:0.3"),
-    "fig5": Sweep("power:100:0.6"),
+    "fig1": ByPolicy(("linear:100", "power:100:0.3", "power:100:0.6")),
+    "fig2": ByMemory("linear:100"),
+    "fig3": ByPolicy(("linear:10", "power:10:0.3", "power:10:0.6"), pulls_by_arm=True),
+    "fig4": ByMemory("power:100:0.3"),
+    "fig5": ByMemory("power:100:0.6"),
 }
 
 
 def recorded(seed: int) -> list[Cell]:
-    """One run of Algorithm 1, and one of Race, with a record of their memory."""
+    """Return one run of Algorithm 1, and one of Race, with a record of their memory."""
     return [
         cell(policy, "linear:10", 2, RECORDED, 1, seed, record=True) for policy in ("ucb-m", "race")
     ]

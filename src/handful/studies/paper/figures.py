@@ -1,4 +1,4 @@
-"""The paper's figures from results, and the same as curves over time, which it does not show.
+"""The paper's figures from our results, and the same as curves over time, which it lacks.
 
 A figure is groups of panels. Drawn together they are one picture, `fig1.png`; on the report's page
 each panel is a picture of its own, so that the page fits a narrow screen. The paper draws bars on
@@ -25,8 +25,8 @@ from handful.studies.paper.experiments import (
     POLICIES,
     SWEPT,
     TITLES,
-    Comparison,
-    Sweep,
+    ByMemory,
+    ByPolicy,
 )
 from handful.studies.results import Results
 
@@ -84,15 +84,15 @@ class Group:
     panels: tuple[Panel, ...]
 
 
-def groups(experiment: Comparison | Sweep, results: Results) -> list[Group]:
-    """What a figure shows: first in the paper's form, then over time."""
-    if isinstance(experiment, Sweep):
-        return _sweep(experiment, results)
-    return _comparison(experiment, results)
+def groups(experiment: ByPolicy | ByMemory, results: Results) -> list[Group]:
+    """Return what a figure shows: first in the paper's form, then over time."""
+    if isinstance(experiment, ByMemory):
+        return _memory_groups(experiment, results)
+    return _policy_groups(experiment, results)
 
 
 def timeline(result: Result) -> Figure:
-    """The arm memory of the recorded run."""
+    """Return the arm memory of the recorded run."""
     made, ax = figure(1, 1, 7.0, 3.9)
     plot_memory(result, ax=ax)
     return made
@@ -141,11 +141,11 @@ def _wrapped(parts: list[Group]) -> list[tuple[int, int, Panel]]:
     return placed
 
 
-def caption(experiment: Comparison | Sweep, results: Results) -> str:
-    """What a figure shows, with the number of runs that it has."""
+def caption(experiment: ByPolicy | ByMemory, results: Results) -> str:
+    """Return what a figure shows, with the number of runs that it has."""
     runs = min(results.at(planned).settings["runs"] for planned in experiment.cells(1, 0))
     many = f"{runs} run{'s' * (runs != 1)}"
-    if isinstance(experiment, Sweep):
+    if isinstance(experiment, ByMemory):
         return (
             f"regret by arm memory M on {TITLES[experiment.instance]} (M = {MEMORIES[-1]}: "
             f"the plain rule); mean of {many}, 95% bands"
@@ -160,7 +160,7 @@ def _power(t: int) -> str:
     return f"$10^{{{len(str(t)) - 1}}}$"
 
 
-def _comparison(experiment: Comparison, results: Results) -> list[Group]:
+def _policy_groups(experiment: ByPolicy, results: Results) -> list[Group]:
     points, curves, pulls = [], [], []
     found = {
         instance: {
@@ -219,7 +219,7 @@ def _curves(found: dict[str, Result], ax: Axes) -> None:
 def _over_time(
     results: Sequence[Result], names: Sequence[str], colours: Sequence[str], ax: Axes
 ) -> None:
-    """Mean regret with 95% bands on log axes; the first pulls, where all are alike, left out."""
+    """Draw mean regret with 95% bands on log axes, without the first pulls, where all agree."""
     set_scales(ax, "log", "log")
     for result, name, colour in zip(results, names, colours, strict=True):
         shown = result.curve.t >= result.settings["horizon"] * FROM
@@ -243,11 +243,11 @@ def _pulls(found: dict[str, Result], ax: Axes) -> None:
 
 
 def _at_the_end(policy: str) -> str:
-    """A name that is short enough for the end of a line."""
+    """Return a name that is short enough for the end of a line."""
     return NAMES[policy].replace("UCBConstantSpace", "Const. space")
 
 
-def _sweep(experiment: Sweep, results: Results) -> list[Group]:
+def _memory_groups(experiment: ByMemory, results: Results) -> list[Group]:
     instance = experiment.instance
     by_memory, curves = [], []
     for horizon in experiments.HORIZONS:

@@ -3,8 +3,8 @@
 Regret / 10^5 after 10^6 pulls on I1, I2, I3, I4: mean and one standard error of 20 runs.
 
 Roy Chaudhuri and Kalyanakrishnan, "Regret minimisation in multi-armed bandits using bounded arm
-memory", AAAI 2020 (arXiv 1901.08387). They are here to be compared with: nothing else in the house
-reads them. The paper's figures are printed without numbers.
+memory", AAAI 2020 (arXiv 1901.08387). They are used for comparison only. The paper's figures are
+printed without numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The report: tables, figures and claims on one page, and as Markdown and LaTeX.
 
-`index.html` holds its pictures and opens without a network; `report.md` is for a README,
-`report.tex` for a paper. The words are in `templates/`, the numbers come from results.
+`index.html` contains its figures and opens without a network; `report.md` is for a README,
+`report.tex` for a paper. The text is in `templates/`, the numbers come from results.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _tally(judged: Sequence[verdict.Claim]) -> list[tuple[str, int]]:
 
 
 def _berry(cells: Sequence[tables.TableCell]) -> list[tuple[list[tables.TableCell], ...]]:
-    """The rows of each rule that we have in two readings: as defined, as tabulated."""
+    """Return the rows of each rule that we have in two readings: as defined, as tabulated."""
     rows = {row[0].row: row for row in tables.by_row(cells)}
     return [
         (rows[name.removesuffix(TABULATED)], rows[name])
@@ -142,7 +142,7 @@ def _berry(cells: Sequence[tables.TableCell]) -> list[tuple[list[tables.TableCel
 
 
 def _span(numbers: Iterable[int]) -> str:
-    """Runs in words: 20, or from 20 to 100."""
+    """Return the number of runs in words: 20, or from 20 to 100."""
     all_of_them = list(numbers)
     least, most = min(all_of_them), max(all_of_them)
     return str(least) if least == most else f"{least} to {most}"

@@ -39,7 +39,7 @@ class TableCell:
         return self.row.startswith("Q")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; NaN becomes null."""
+        """Return plain data for JSON; NaN becomes null."""
         values = {**asdict(self), "z": self.z}
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
@@ -48,7 +48,7 @@ class TableCell:
 
 
 def measured(table: Table, results: Results) -> list[TableCell]:
-    """Every cell of a table, row by row."""
+    """Return every cell of a table, row by row."""
     cells = []
     for row in table.rows():
         for instance, (mean, sem) in zip(INSTANCES, row.published, strict=True):
@@ -70,18 +70,18 @@ def measured(table: Table, results: Results) -> list[TableCell]:
 
 
 def by_row(cells: Sequence[TableCell]) -> list[list[TableCell]]:
-    """The cells of each row together."""
+    """Return the cells of each row together."""
     width = len(INSTANCES)
     return [list(cells[i : i + width]) for i in range(0, len(cells), width)]
 
 
 def has_few_runs(cells: Sequence[TableCell]) -> bool:
-    """Whether there are too few runs to judge how well the cells agree with the paper."""
+    """Return whether there are too few runs to judge how well the cells agree with the paper."""
     return any(cell.runs < FEW_RUNS for cell in cells)
 
 
 def agreement(cells: Sequence[TableCell]) -> tuple[int, int, float]:
-    """How many cells of the paper's own algorithms, how many within 3, and the largest |z|.
+    """Return how many cells the paper's algorithms have, how many within 3, the largest |z|.
 
     Cells of a single run, which have no standard error, are left out.
     """

@@ -1,4 +1,4 @@
-"""Claims as lists of comparisons, and the verdict that follows from how many hold.
+"""Claims as lists of comparisons, and the verdict from how many of them hold.
 
 A comparison is of two measured regrets. It is decided if the difference would be as rare
 under equal means as three standard errors with many runs (1.3 in 1000 on each side), by Student's t
@@ -81,7 +81,7 @@ class Claim:
         return sorted((check for check in self.checks if check.fails), key=lambda c: c.z)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         holds, fails, close = self.counts
         return {
             "title": self.title,
@@ -107,7 +107,7 @@ def below(what: str, a: Estimate, b: Estimate, share: float = 1.0) -> Check:
 
 
 def _bar(a: Estimate, b: Estimate, share: float) -> float:
-    """The t quantile that is as rare as `DECIDED`, by Welch's degrees of freedom."""
+    """Return the t quantile that is as rare as `DECIDED`, by Welch's degrees of freedom."""
     from scipy.special import ndtr, stdtrit
 
     parts = [(a.sem**2, len(a.per_run)), ((share * b.sem) ** 2, len(b.per_run))]
