@@ -1,0 +1,81 @@
+"""What autodoc shows: docstrings as they are meant, and policies with all their settings."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from sphinx.application import Sphinx
+
+import handful
+from handful.policies import Policy
+from handful.policies.settings import Setting
+from website.docstrings import restructured
+
+GENERIC = ("seed", "rescale", "window", "default", "clicks_only")
+"""What every policy can be given besides arms, memory and settings."""
+NAMES = {name: f"handful.{name}" for name in handful.__all__ if not name.startswith("__")}
+NAMES |= {f"handful.{name}": full for name, full in NAMES.items()}
+
+
+def default_of(setting: Setting) -> str:
+    """Return the default as it is written in a call; None where there is none."""
+    if math.isnan(setting.default):
+        return "None"
+    return f"{setting.default:g}"
+
+
+def arguments_of(policy: type[Policy]) -> list[str]:
+    """Return the arguments of a policy's class as they stand in its signature."""
+    settings: Mapping[str, Setting] = policy.settings
+    return [
+        "arms: ArmsLike",
+        "memory: int | None = None",
+        "*",
+        *(f"{name}: {_kind(s)} = {default_of(s)}" for name, s in settings.items()),
+        "seed: int | None = None",
+        "rescale: tuple[float, float] | None = None",
+        "window: int | None = None",
+        "default: float | None = None",
+        "clicks_only: int | None = None",
+    ]
+
+
+def _kind(setting: Setting) -> str:
+    if setting.flag:
+        return "bool | float"
+    return "float | None" if math.isnan(setting.default) else "float"
+
+
+def signature(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, shown: str, returned: str
+) -> tuple[str, str] | None:
+    """Give a policy's class its settings in place of `**settings`."""
+    if inspect.isclass(obj) and issubclass(obj, Policy) and obj.__dict__.get("name"):
+        return f"({', '.join(arguments_of(obj))})", ""
+    return None
+
+
+def docstring(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Turn a docstring into reStructuredText."""
+    lines[:] = [*restructured("\n".join(lines), NAMES).splitlines(), ""]
+
+
+def skipped(
+    app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out fields of tuples that have nothing to say."""
+    said = str(getattr(obj, "__doc__", "") or "")
+    return True if said.startswith("Alias for field number") else None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register what autodoc asks."""
+    app.connect("autodoc-process-signature", signature)
+    app.connect("autodoc-process-docstring", docstring)
+    app.connect("autodoc-skip-member", skipped)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
