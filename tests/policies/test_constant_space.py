@@ -208,7 +208,7 @@ def test_a_number_of_the_scan_that_cannot_be_is_refused(field: str, value: float
     policy = ConstantSpace(9, seed=1, horizon=400)
     drive(policy, 60, random.Random(1))
     setattr(policy._state, field, value)
-    with refused(StateError, ValueError, "cannot"):
+    with refused(StateError, ValueError, "impossible precision"):
         handful.from_bytes(policy.to_bytes(), arms=9)
 
 
