@@ -26,6 +26,11 @@ nitpicky = True
 # Names in annotations that are not on a page: types of Python and of other packages, and our own
 # aliases. Names under `handful.` must be found.
 nitpick_ignore_regex = [("py:.*", r"(?!handful\b).*")]
+# Made by functions that are on a page, not by users.
+nitpick_ignore = [
+    ("py:class", f"handful.{name}")
+    for name in ("simulation.outcome.Outcome", "sweeps.store.Entry", "sweeps.store.Store")
+]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

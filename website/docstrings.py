@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 _ITEM = re.compile(r"(\S+(?: \S+)*?) {2,}(\S.*)")
@@ -114,8 +114,8 @@ def _columns(lines: list[str]) -> Items | None:
     return Items(tuple(items))
 
 
-def markdown(docstring: str) -> str:
-    """Return a docstring as Markdown."""
+def as_markdown(these: Iterable[Part]) -> str:
+    """Return parts of a docstring as Markdown."""
 
     def shown(part: Part) -> str:
         if isinstance(part, Code):
@@ -127,7 +127,7 @@ def markdown(docstring: str) -> str:
             )
         return _inline(part.text, _MD)
 
-    return "\n\n".join(map(shown, parts(docstring)))
+    return "\n\n".join(map(shown, these))
 
 
 def restructured(docstring: str, names: Mapping[str, str]) -> str:

@@ -29,6 +29,11 @@ POLICY_METHODS = (
     "pulls decisions add_arms remove_arms new_arms_within lock clone reset reveal to_bytes "
     "from_bytes with_record"
 )
+RESULT = (
+    "pulls stays mean_pulls regret regret_at quantile_regret label traffic world to_dict to_polars "
+    "to_pandas run_numbers to_parquet to_csv plot plot_memory"
+)
+"""What users ask of a result; it is made by `simulate`."""
 NONE = "-"
 """No members are shown."""
 
@@ -55,10 +60,10 @@ def pages() -> list[Page]:
                 Entry("handful.Decision"),
                 Entry("handful.Receipt"),
                 Entry("handful.ArmStats"),
-                Entry("handful.FiniteArms"),
-                Entry("handful.Reservoir"),
-                Entry("handful.Proposed"),
-                Entry("handful.PostedArms"),
+                Entry("handful.FiniteArms", "label listed"),
+                Entry("handful.Reservoir", "label"),
+                Entry("handful.Proposed", "labels waiting proposed repeated"),
+                Entry("handful.PostedArms", "post"),
                 Entry("handful.POLICIES"),
             ),
         ),
@@ -66,10 +71,17 @@ def pages() -> list[Page]:
             "simulation",
             "Simulation",
             "Needs `pip install '.[sim]'`. [How runs are simulated](../simulation.md)",
-            tuple(
-                Entry(f"handful.{name}") for name in ("simulate", "compare", "Result", "Comparison")
-            )
-            + (Entry("handful.simulation.read_parquet"),),
+            (
+                Entry("handful.simulate"),
+                Entry("handful.compare"),
+                Entry("handful.simulation.read_parquet"),
+                Entry("handful.Result", RESULT),
+                Entry("handful.Comparison"),
+                Entry("handful.simulation.result.Estimate"),
+                Entry("handful.simulation.result.Curve"),
+                Entry("handful.simulation.outcome.Stays"),
+                Entry("handful.instances.base.Instance"),
+            ),
         ),
         Page(
             "sweeps",
@@ -84,20 +96,32 @@ def pages() -> list[Page]:
             tuple(
                 Entry(f"handful.{name}")
                 for name in ("read_log", "evaluate", "replay", "Log", "Evaluation", "Replay")
-            ),
+            )
+            + (Entry("handful.evaluation.intervals.ValueEstimate"),),
         ),
         Page(
             "fleets",
             "Fleets",
             "Millions of policies at once: [Fleets](../fleets.md), "
             "[fleets past one machine](../sharded-fleets.md).",
-            (Entry("handful.Fleet"), Entry("handful.ShardedFleet")),
+            (
+                Entry("handful.Fleet"),
+                Entry("handful.ShardedFleet"),
+                Entry("handful.fleet.stats.FleetStats"),
+                Entry("handful.fleet.stats.Totals"),
+            ),
         ),
         Page(
             "client",
             "Client of the service",
             "Needs `pip install '.[client]'`. [The client](../client.md)",
-            _of("handful.client"),
+            (
+                *_of("handful.client"),
+                *(
+                    Entry(f"handful.client.options.{name}")
+                    for name in ("BanditOptions", "OneDecision", "ManyDecisions")
+                ),
+            ),
         ),
         Page(
             "own",
@@ -105,8 +129,9 @@ def pages() -> list[Page]:
             "The parts that rules and policies are made of: [Your own rule](../own-rule.md).",
             (
                 *(Entry(f"handful.{name}") for name in ("Rule", "Moment", "State")),
+                Entry("handful.core.rng.Generator"),
                 *(
-                    Entry(f"handful.{name}", "rule settings parameters")
+                    Entry(f"handful.{name}", "rule settings")
                     for name in ("PhasedPolicy", "PooledPolicy")
                 ),
                 *_of(
@@ -174,7 +199,7 @@ def _directive(entry: Entry) -> str:
     if isinstance(what, type):
         members = {NONE: "", "": "   :members:\n"}.get(entry.members)
         if members is None:
-            members = f"   :members: {', '.join(entry.members.split())}\n   :inherited-members:\n"
+            members = f"   :members: {', '.join(entry.members.split())}\n"
         shown = "   :show-inheritance:\n" if issubclass(what, Exception) else ""
         return f".. autoclass:: {entry.name}\n{members}{shown}"
     return f".. {'autofunction' if callable(what) else 'autodata'}:: {entry.name}\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from handful.service.openapi import document
@@ -11,6 +12,7 @@ from website import HERE, ROOT, SOURCE
 from website.contents import sections, written
 from website.http_api import page as http_api_page
 from website.links import SOURCES, Links
+from website.policy_pages import all_pages
 from website.reference import all_written
 
 LANGUAGES = {"console": "bash", "sample": "text"}
@@ -21,11 +23,12 @@ LEXERS = {
 }  # fmt: skip
 
 
-def stage(folder: Path = SOURCE) -> None:
+def stage(folder: Path = SOURCE, captions: Mapping[str, str] | None = None) -> None:
     """Write the source of the site to a folder, which is emptied first."""
     shutil.rmtree(folder, ignore_errors=True)
     links = Links()
     texts = {"index": front()} | all_written() | {"http-api": http_api_page()}
+    texts |= all_pages(links, captions or {})
     for name, path in written().items():
         texts[name] = links.rewritten(path.read_text(encoding="utf-8"), path, name)
     texts |= {f"{SOURCES}/{path}": source(path) for path in sorted(links.shown)}

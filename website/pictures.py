@@ -1,0 +1,97 @@
+"""The pictures on the pages of policies: regret over time on one instance, by the present code.
+
+They are kept in build/site-pictures until the code that they depend on changes.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from hashlib import blake2b
+from pathlib import Path
+
+import handful
+from handful.plots import style
+from handful.policies import Policy
+from handful.simulation import Result, simulate
+from website import ROOT
+from website.policy_pages import ARMS, memory_given
+
+KEPT = ROOT / "build" / "site-pictures"
+HORIZON = 10_000
+RUNS = 20
+ENDLESS = "beta:1:1:1"
+BESIDE = ("race", "random")
+"""Drawn on every picture, for comparison."""
+PACKAGES = ("core", "rules", "policies", "instances", "simulation", "plots")
+
+
+def instance_for(cls: type[Policy]) -> str:
+    """Return the instance that a policy is shown on."""
+    if cls.own_arms is not None:
+        return "bernoulli:" + ",".join(f"{(i + 1) / (cls.own_arms + 1):.2g}" for i in range(cls.own_arms))
+    return ENDLESS if cls.endless else f"linear:{ARMS}"
+
+
+def caption(cls: type[Policy]) -> str:
+    """Return what the picture of a policy shows."""
+    memory = memory_given(cls)
+    beside = [f"`{name}`" for name in BESIDE if name != cls.name]
+    whose = f"`{cls.name}` with M = {memory}" if memory else f"`{cls.name}`"
+    where = instance_for(cls)
+    worlds = {
+        ENDLESS: "endless arms whose means are uniform on [0, 1]",
+        f"linear:{ARMS}": f"{ARMS} arms with evenly spaced means",
+    }
+    what = worlds.get(where, "two arms")
+    return (
+        f"Mean regret of {whose}, beside {' and '.join(beside)}, on `{where}`, {what}: {RUNS} runs of "
+        f"{HORIZON:,} pulls, with 95% bands. One instance says little about others: see "
+        "[Which policy?](../choosing.md)"
+    )
+
+
+def digest() -> str:
+    """Return a digest of the code that pictures depend on."""
+    files = [path for name in PACKAGES for path in (ROOT / "src/handful" / name).rglob("*.py")]
+    found = blake2b(digest_size=12)
+    for path in [Path(__file__), *sorted(files)]:
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def result_of(name: str, instance: str, arms: int | None) -> Result:
+    """Simulate a policy; kernels are compiled only for those that look at every arm in each pull."""
+    cls = handful.POLICIES[name]
+    memory = memory_given(cls)
+    engine = "auto" if cls.unbounded else "python"
+    if memory is not None and arms is not None:
+        memory = min(memory, arms)
+    return simulate(
+        name, instance, memory=memory, horizon=HORIZON, runs=RUNS, seed=1, engine=engine, n_jobs=1
+    )
+
+
+def draw(name: str, path: Path) -> None:
+    """Draw the picture of a policy."""
+    cls = handful.POLICIES[name]
+    names = [name, *(other for other in BESIDE if other != name)]
+    results = [result_of(each, instance_for(cls), cls.own_arms) for each in names]
+    looks = [style.style(0), style.style(1), ("#777777", style.DASHES[2])][: len(names)]
+    if name == "random":
+        looks = [("#777777", style.DASHES[2]), style.style(1)]
+    figure, ax = style.figure(1, 1, 6.4, 3.4)
+    style.plot_regret(results, ax, names=names, styles=looks)
+    style.save(figure, str(path))
+
+
+def folder() -> Path:
+    """Return the folder with the pictures of the present code; missing ones are drawn."""
+    there = KEPT / digest()
+    there.mkdir(parents=True, exist_ok=True)
+    missing = [name for name in handful.POLICIES if not (there / f"{name}.svg").exists()]
+    if missing:
+        print(f"drawing the pictures of {len(missing)} policies ...", file=sys.stderr)
+        with ProcessPoolExecutor(2) as pool:
+            list(pool.map(draw, missing, [there / f"{name}.svg" for name in missing]))
+    return there
