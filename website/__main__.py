@@ -7,13 +7,13 @@ from pathlib import Path
 
 from sphinx.cmd.build import main as sphinx
 
-from website import HERE, SITE, SOURCE
+from website import HERE, SITE, SOURCE, pictures
 from website.staging import stage
 
 
-def build(site: Path = SITE, source: Path = SOURCE) -> int:
+def build(site: Path = SITE, source: Path = SOURCE, with_pictures: bool = True) -> int:
     """Write the site to a folder; return the exit code."""
-    stage(source)
+    stage(source, pictures.folder() if with_pictures else None)
     return sphinx(
         ["-b", "html", "-c", str(HERE), "-d", str(source.parent / "site-doctrees"),
          "-n", "-W", "--keep-going", "-q", "-E", str(source), str(site)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 _ITEM = re.compile(r"(\S+(?: \S+)*?) {2,}(\S.*)")
 _ARGUMENT = re.compile(r"(\w+): (.*)")
-_SPAN = re.compile(r"(`[^`]+`|\*\*[^*\n]+\*\*)")
+_SPAN = re.compile(r"(`[^`]+`|\*\*[^*\n]+\*\*|\*[^*\s]+\*)")
 
 
 @dataclass(frozen=True)

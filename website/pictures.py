@@ -12,43 +12,12 @@ from pathlib import Path
 
 import handful
 from handful.plots import style
-from handful.policies import Policy
 from handful.simulation import Result, simulate
 from website import ROOT
-from website.policy_pages import ARMS, memory_given
+from website.policy_pages import BESIDE, HORIZON, RUNS, instance_for, memory_given
 
 KEPT = ROOT / "build" / "site-pictures"
-HORIZON = 10_000
-RUNS = 20
-ENDLESS = "beta:1:1:1"
-BESIDE = ("race", "random")
-"""Drawn on every picture, for comparison."""
 PACKAGES = ("core", "rules", "policies", "instances", "simulation", "plots")
-
-
-def instance_for(cls: type[Policy]) -> str:
-    """Return the instance that a policy is shown on."""
-    if cls.own_arms is not None:
-        return "bernoulli:" + ",".join(f"{(i + 1) / (cls.own_arms + 1):.2g}" for i in range(cls.own_arms))
-    return ENDLESS if cls.endless else f"linear:{ARMS}"
-
-
-def caption(cls: type[Policy]) -> str:
-    """Return what the picture of a policy shows."""
-    memory = memory_given(cls)
-    beside = [f"`{name}`" for name in BESIDE if name != cls.name]
-    whose = f"`{cls.name}` with M = {memory}" if memory else f"`{cls.name}`"
-    where = instance_for(cls)
-    worlds = {
-        ENDLESS: "endless arms whose means are uniform on [0, 1]",
-        f"linear:{ARMS}": f"{ARMS} arms with evenly spaced means",
-    }
-    what = worlds.get(where, "two arms")
-    return (
-        f"Mean regret of {whose}, beside {' and '.join(beside)}, on `{where}`, {what}: {RUNS} runs of "
-        f"{HORIZON:,} pulls, with 95% bands. One instance says little about others: see "
-        "[Which policy?](../choosing.md)"
-    )
 
 
 def digest() -> str:

@@ -21,6 +21,11 @@ MEMORY = 4
 """Of the example and the picture, if the policy lets it be chosen."""
 ARMS = 20
 """Of the example and the picture on a finite set."""
+HORIZON = 10_000
+RUNS = 20
+ENDLESS = "beta:1:1:1"
+BESIDE = ("race", "random")
+"""Drawn on every picture, for comparison."""
 THE_PAPER = "Roy Chaudhuri and Kalyanakrishnan, AAAI 2020: docs/mathematics.md"
 
 
@@ -43,12 +48,12 @@ def arms_of(cls: type[Policy]) -> str:
 
 
 def memory_of(cls: type[Policy]) -> str:
-    """Return how many arms a policy has statistics of, in words."""
+    """Return which arms a policy has statistics of, in words."""
     if cls.unbounded:
         return "every arm it meets"
     if cls.own_memory is None:
-        return "at most M, from 2 on"
-    return "1" if cls.own_memory == 1 else f"at most {cls.own_memory}"
+        return "at most M arms, M >= 2"
+    return "1 arm" if cls.own_memory == 1 else f"at most {cls.own_memory} arms"
 
 
 def memory_given(cls: type[Policy], memory: int = MEMORY) -> int | None:
@@ -95,7 +100,7 @@ policy = handful.policy("{cls.name}", arms={given}, {", ".join(options)})
 rewards = 0
 for _ in range({EXAMPLE_PULLS:_}):
     arm = policy.select()
-    reward = float(world.random() < mean_of(arm))
+    reward = world.random() < mean_of(arm)
     policy.update(arm, reward)
     rewards += reward
 
@@ -156,29 +161,58 @@ def definition(cls: type[Policy]) -> str:
         lines += ["", told(module.__doc__)]
     rule = getattr(cls, "rule", None)
     if rule is not None:
-        where = sys.modules[(rule.score or rule.draw).__module__]
+        where = sys.modules[(rule.score or rule.growth).__module__]
         lines += ["", f"### The rule: {rule.name}", "", told(where.__doc__)]
         if not cls.unbounded:
             lines += ["", "### The schedule", "", told(schedule.__doc__)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def page(cls: type[Policy], caption: str, links: Links) -> str:
+def instance_for(cls: type[Policy]) -> str:
+    """Return the instance that a policy is shown on."""
+    if cls.own_arms is not None:
+        return "bernoulli:" + ",".join(f"{(i + 1) / (cls.own_arms + 1):.2g}" for i in range(cls.own_arms))
+    return ENDLESS if cls.endless else f"linear:{ARMS}"
+
+
+def caption(cls: type[Policy]) -> str:
+    """Return what the picture of a policy shows."""
+    memory = memory_given(cls)
+    beside = [f"`{name}`" for name in BESIDE if name != cls.name]
+    whose = f"`{cls.name}` with M = {memory}" if memory else f"`{cls.name}`"
+    where = instance_for(cls)
+    worlds = {
+        ENDLESS: "endless arms whose means are uniform on [0, 1]",
+        f"linear:{ARMS}": f"{ARMS} arms with evenly spaced means",
+    }
+    what = worlds.get(where, "two arms")
+    return (
+        f"Mean regret of {whose}, beside {' and '.join(beside)}, on `{where}`, {what}: {RUNS} runs of "
+        f"{HORIZON:,} pulls, with 95% bands. One instance says little about others: see "
+        "[Which policy?](../choosing.md)"
+    )
+
+
+def _linked(text: str) -> str:
+    """Return the text with the pages that it names as links."""
+    return re.sub(r"docs/([\w-]+)\.md", r"[\1](../\1.md)", text)
+
+
+def page(cls: type[Policy], links: Links, with_picture: bool) -> str:
     """Return the page of a policy as Markdown."""
     name = f"policies/{cls.name}"
     program = example(cls)
     file = "src/" + cls.__module__.replace(".", "/") + ".py"
     citation = cls.citation or THE_PAPER
-    source = re.sub(r"docs/mathematics\.md", "[mathematics](../mathematics.md)", citation)
     lines = [
         f"# `{cls.name}`",
         "",
         f"**{cls.title}**: {cls.summary}.",
         "",
         f"- Arms: {arms_of(cls)}",
-        f"- Statistics of: {memory_of(cls)}" + ("" if cls.unbounded else " arms"),
+        f"- Statistics of: {memory_of(cls)}",
         "- Saved state: " + ", ".join(f"{size:,} bytes ({what})" for what, size in sizes(cls)),
-        f"- Source: {source}",
+        f"- Source: {_linked(citation)}",
         f"- Code: [`{file.removeprefix('src/handful/')}`]({links.to(file, name)})",
         "",
         "```python",
@@ -191,14 +225,14 @@ def page(cls: type[Policy], caption: str, links: Links) -> str:
         for key, setting in cls.settings.items():
             lines.append(f"| `{key}` | {default_of(setting)} | {setting.allowed} | {setting.summary} |")
         lines.append("")
-    lines += ["## Definition", "", definition(cls), ""]
-    if caption:
+    lines += ["## Definition", "", _linked(definition(cls)), ""]
+    if with_picture:
         lines += [
             "## Regret",
             "",
             f"![Mean regret of {cls.name} over time]({cls.name}.svg)",
             "",
-            f"*{caption}*",
+            f"*{caption(cls)}*",
             "",
         ]
     lines += [
@@ -237,10 +271,10 @@ def index() -> str:
     return "\n".join([*lines, "", "```{toctree}", ":hidden:", "", toctree, "```", ""])
 
 
-def all_pages(links: Links, captions: dict[str, str]) -> dict[str, str]:
-    """Return the text of every page by its name; `captions` say what pictures show."""
+def all_pages(links: Links, with_pictures: bool) -> dict[str, str]:
+    """Return the text of every page by its name."""
     written = {
-        f"policies/{name}": page(cls, captions.get(name, ""), links)
+        f"policies/{name}": page(cls, links, with_pictures)
         for name, cls in handful.POLICIES.items()
     }
     return {"policies/index": index(), **written}

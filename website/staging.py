@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from handful.service.openapi import document
 from website import HERE, ROOT, SOURCE
 from website.contents import sections, written
 from website.http_api import page as http_api_page
+from website import notebooks
 from website.links import SOURCES, Links
 from website.policy_pages import all_pages
 from website.reference import all_written
@@ -23,12 +23,21 @@ LEXERS = {
 }  # fmt: skip
 
 
-def stage(folder: Path = SOURCE, captions: Mapping[str, str] | None = None) -> None:
-    """Write the source of the site to a folder, which is emptied first."""
+def stage(folder: Path = SOURCE, pictures: Path | None = None) -> None:
+    """Write the source of the site to a folder, which is emptied first.
+
+    Without a folder of `pictures`, the pages of policies have none.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     links = Links()
     texts = {"index": front()} | all_written() | {"http-api": http_api_page()}
-    texts |= all_pages(links, captions or {})
+    there = folder / "notebooks"
+    there.mkdir(parents=True)
+    texts["notebooks/index"] = notebooks.index()
+    for path in notebooks.paths():
+        texts[f"notebooks/{path.stem}"] = notebooks.page(path, links, there)
+        shutil.copy(path, there)
+    texts |= all_pages(links, pictures is not None)
     for name, path in written().items():
         texts[name] = links.rewritten(path.read_text(encoding="utf-8"), path, name)
     texts |= {f"{SOURCES}/{path}": source(path) for path in sorted(links.shown)}
@@ -37,6 +46,8 @@ def stage(folder: Path = SOURCE, captions: Mapping[str, str] | None = None) -> N
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(for_pygments(text), encoding="utf-8")
     shutil.copytree(ROOT / "docs" / "images", folder / "images")
+    if pictures is not None:
+        shutil.copytree(pictures, folder / "policies", dirs_exist_ok=True)
     (folder / "openapi.json").write_bytes(document())
 
 
