@@ -157,17 +157,20 @@ _MD = re.compile(r"([\\*_<>\[\]$#|])")
 _RST = re.compile(r"([\\*_|`])")
 
 
-def _inline(
-    text: str, special: re.Pattern[str], code: Callable[[str], str] = "`{}`".format
-) -> str:
+def _inline(text: str, special: re.Pattern[str], code: Callable[[str], str] = "`{}`".format) -> str:
     """Return a line of text with its code in the right form and special characters escaped."""
     shown = ""
+    was_code = False
     for place, piece in enumerate(_SPAN.split(text)):
+        is_code = piece.startswith("`")
+        if special is _RST and piece and shown:
+            # reStructuredText sees markup only if it begins and ends at the edge of a word.
+            if (is_code and shown[-1].isalnum()) or (was_code and piece[0].isalnum()):
+                shown += "\\ "
         if place % 2 == 0:
             shown += special.sub(r"\\\1", piece)
-        elif piece.startswith("`"):
-            glued = shown and shown[-1].isalnum()
-            shown += ("\\ " if glued and special is _RST else "") + code(piece.strip("`"))
         else:
-            shown += piece
-    return re.sub(r"(``|>`)(?=\w)", r"\1\\ ", shown) if special is _RST else shown
+            shown += code(piece.strip("`")) if is_code else piece
+        if piece:
+            was_code = is_code
+    return shown

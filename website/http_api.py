@@ -6,26 +6,19 @@ import json
 from typing import Any
 
 from handful.service.openapi import document
+from website import HERE
 
 COMMON = ("400", "401", "403", "408", "413", "415", "422", "429", "503")
-INTRO = """\
-# HTTP API
-
-Every path of [the service](service.md), from its own OpenAPI document: `GET /openapi.json`, or
-[openapi.json](openapi.json) of this version. [The client](client.md) calls it from Python and JavaScript.
-
-- Bodies are JSON. An address begins with that of the server, `http://localhost:8000` unless it is started otherwise.
-- A server with keys asks for one: `Authorization: Bearer KEY`. Below is the scope that the key must have. See [keys](service.md#keys).
-- A refusal is a [problem](#problemshown) (`application/problem+json`), whose `detail` says what to do. Any path may answer
-  {common}; other refusals are listed with the path.
-- With a header `Idempotency-Key`, a request that is sent again gets the same answer again, and is done once.
-"""
 
 
 def page() -> str:
     """Return the page as Markdown."""
     api = json.loads(document())
-    lines = [INTRO.format(common=", ".join(f"`{status}`" for status in COMMON))]
+    lines = [
+        (HERE / "http-api.md")
+        .read_text(encoding="utf-8")
+        .format(common=", ".join(f"`{status}`" for status in COMMON))
+    ]
     lines += ["## Paths", "", "| path | what it does |", "|---|---|"]
     calls = [
         (method.upper(), path, call)
@@ -54,7 +47,8 @@ def _call(method: str, path: str, call: dict[str, Any]) -> list[str]:
     if given:
         lines += ["", "| parameter | in | type | |", "|---|---|---|---|"]
         lines += [
-            f"| `{each['name']}` | {each['in']} | {_kind(each['schema'])} | {each.get('description', '')} |"
+            f"| `{each['name']}` | {each['in']} | {_kind(each['schema'])} | "
+            f"{each.get('description', '')} |"
             for each in given
         ]
     if "requestBody" in call:

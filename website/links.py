@@ -27,7 +27,9 @@ class Links:
         self.pages = {path.relative_to(ROOT).as_posix(): name for name, path in written().items()}
         self.pages |= ELSEWHERE
         notebooks = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
-        self.pages |= {f"docs/notebooks/{each.name}": f"notebooks/{each.stem}" for each in notebooks}
+        self.pages |= {
+            f"docs/notebooks/{each.name}": f"notebooks/{each.stem}" for each in notebooks
+        }
         self.shown: set[str] = set()
 
     def rewritten(self, text: str, file: Path, page: str) -> str:

@@ -80,9 +80,7 @@ def _outputs(shell: Any, source: str, path: Path) -> list[dict[str, Any]]:
         )
     outputs: list[dict[str, Any]] = []
     if captured.stdout:
-        outputs.append(
-            {"name": "stdout", "output_type": "stream", "text": _lines(captured.stdout)}
-        )
+        outputs.append({"name": "stdout", "output_type": "stream", "text": _lines(captured.stdout)})
     for given in [*values, *(shown.data for shown in captured.outputs)]:
         data = {kind: _lines(value) for kind, value in sorted(given.items())}
         if "image/png" in data:

@@ -171,7 +171,9 @@ def definition(cls: type[Policy]) -> str:
 def instance_for(cls: type[Policy]) -> str:
     """Return the instance that a policy is shown on."""
     if cls.own_arms is not None:
-        return "bernoulli:" + ",".join(f"{(i + 1) / (cls.own_arms + 1):.2g}" for i in range(cls.own_arms))
+        return "bernoulli:" + ",".join(
+            f"{(i + 1) / (cls.own_arms + 1):.2g}" for i in range(cls.own_arms)
+        )
     return ENDLESS if cls.endless else f"linear:{ARMS}"
 
 
@@ -223,7 +225,9 @@ def page(cls: type[Policy], links: Links, with_picture: bool) -> str:
     if cls.settings:
         lines += ["## Settings", "", "| setting | default | allowed | |", "|---|---|---|---|"]
         for key, setting in cls.settings.items():
-            lines.append(f"| `{key}` | {default_of(setting)} | {setting.allowed} | {setting.summary} |")
+            lines.append(
+                f"| `{key}` | {default_of(setting)} | {setting.allowed} | {setting.summary} |"
+            )
         lines.append("")
     lines += ["## Definition", "", _linked(definition(cls)), ""]
     if with_picture:
@@ -265,7 +269,8 @@ def index() -> str:
     for title, classes in groups.items():
         lines += ["", f"## {title}", "", "| policy | statistics of | what it is |", "|---|---|---|"]
         lines += [
-            f"| [`{cls.name}`]({cls.name}.md) | {memory_of(cls)} | {cls.summary} |" for cls in classes
+            f"| [`{cls.name}`]({cls.name}.md) | {memory_of(cls)} | {cls.summary} |"
+            for cls in classes
         ]
     toctree = "\n".join(handful.POLICIES)
     return "\n".join([*lines, "", "```{toctree}", ":hidden:", "", toctree, "```", ""])
@@ -278,5 +283,3 @@ def all_pages(links: Links, with_pictures: bool) -> dict[str, str]:
         for name, cls in handful.POLICIES.items()
     }
     return {"policies/index": index(), **written}
-
-

@@ -5,7 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NamedTuple
 
+import handful
 from handful import errors
+from website.signatures import default_of
 
 
 class Entry(NamedTuple):
@@ -22,6 +24,7 @@ class Page(NamedTuple):
     title: str
     intro: str
     entries: tuple[Entry, ...]
+    outro: str = ""
 
 
 POLICY_METHODS = (
@@ -66,6 +69,7 @@ def pages() -> list[Page]:
                 Entry("handful.PostedArms", "post"),
                 Entry("handful.POLICIES"),
             ),
+            _all_settings(),
         ),
         Page(
             "simulation",
@@ -176,6 +180,23 @@ def pages() -> list[Page]:
     ]
 
 
+def _all_settings() -> str:
+    """Return a table of the settings of every policy that has some."""
+    lines = [
+        "## Settings of all policies",
+        "",
+        "What `handful.policy` takes as `settings` depends on the policy. A setting can also be written into the name: "
+        '`handful.policy("ucb-m:eta=0.5", ...)`.',
+        "",
+        "| policy | settings and their defaults |",
+        "|---|---|",
+    ]
+    for name, cls in handful.POLICIES.items():
+        settings = ", ".join(f"`{key}={default_of(s)}`" for key, s in cls.settings.items())
+        lines.append(f"| [`{name}`](../policies/{name}.md) | {settings or 'none'} |")
+    return "\n".join(["", *lines, ""])
+
+
 def _tree() -> str:
     """Return the tree of errors, from the docstring of their module."""
     lines = (errors.__doc__ or "").splitlines()
@@ -185,7 +206,7 @@ def _tree() -> str:
 def text(page: Page) -> str:
     """Return a page as Markdown."""
     shown = "\n".join(map(_directive, page.entries))
-    return f"# {page.title}\n\n{page.intro}\n\n```{{eval-rst}}\n{shown}```\n"
+    return f"# {page.title}\n\n{page.intro}\n\n```{{eval-rst}}\n{shown}```\n{page.outro}"
 
 
 def found(name: str) -> Any:
@@ -227,5 +248,3 @@ def all_written() -> dict[str, str]:
     """Return the text of every page of the reference by its name."""
     written = {f"api/{page.name}": text(page) for page in pages()}
     return {"api/index": index(), **written}
-
-

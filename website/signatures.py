@@ -53,21 +53,20 @@ def signature(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, shown: str, returned: str
 ) -> tuple[str, str] | None:
     """Give a policy's class its settings in place of `**settings`."""
+    if obj is handful.policy:
+        given = arguments_of(handful.Policy)
+        return f"(name: str, {', '.join(given)}, **settings: float)", "handful.Policy"
     if inspect.isclass(obj) and issubclass(obj, Policy) and obj.__dict__.get("name"):
         return f"({', '.join(arguments_of(obj))})", ""
     return None
 
 
-def docstring(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
-) -> None:
+def docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Turn a docstring into reStructuredText."""
     lines[:] = [*restructured("\n".join(lines), NAMES).splitlines(), ""]
 
 
-def skipped(
-    app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any
-) -> bool | None:
+def skipped(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out fields of tuples that have nothing to say."""
     said = str(getattr(obj, "__doc__", "") or "")
     return True if said.startswith("Alias for field number") else None

@@ -7,10 +7,9 @@ import shutil
 from pathlib import Path
 
 from handful.service.openapi import document
-from website import HERE, ROOT, SOURCE
+from website import HERE, ROOT, SOURCE, notebooks
 from website.contents import sections, written
 from website.http_api import page as http_api_page
-from website import notebooks
 from website.links import SOURCES, Links
 from website.policy_pages import all_pages
 from website.reference import all_written
@@ -66,7 +65,9 @@ def source(path: str) -> str:
     text = (ROOT / path).read_text(encoding="utf-8")
     lexer = LEXERS.get(Path(path).suffix, "text")
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-    return f"---\norphan: true\nnosearch: true\n---\n# `{path}`\n\n{fence}{lexer}\n{text}\n{fence}\n"
+    return (
+        f"---\norphan: true\nnosearch: true\n---\n# `{path}`\n\n{fence}{lexer}\n{text}\n{fence}\n"
+    )
 
 
 def for_pygments(text: str) -> str:
@@ -74,5 +75,3 @@ def for_pygments(text: str) -> str:
     for ours, theirs in LANGUAGES.items():
         text = re.sub(rf"^```{ours}$", f"```{theirs}", text, flags=re.MULTILINE)
     return text
-
-
