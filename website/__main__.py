@@ -21,4 +21,4 @@ def build(site: Path = SITE, source: Path = SOURCE, with_pictures: bool = True) 
 
 
 if __name__ == "__main__":
-    sys.exit(build(*map(Path, sys.argv[1:2])))
+    sys.exit(build(Path(sys.argv[1]) if sys.argv[1:] else SITE))

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from website import ROOT
+from website import HERE, ROOT
 from website.links import Links
 
 FOLDER = ROOT / "docs" / "notebooks"
@@ -147,13 +147,7 @@ def page(path: Path, links: Links, folder: Path) -> str:
 
 def index() -> str:
     """Return the page that lists the notebooks."""
-    lines = [
-        "# Notebooks",
-        "",
-        "Worked examples to run and to change, in `docs/notebooks/`. They need `pip install '.[sim]'` and Jupyter. The "
-        "outputs on these pages are theirs; tests run them and compare.",
-        "",
-    ]
+    lines = [(HERE / "notebooks.md").read_text(encoding="utf-8")]
     for path in paths():
         title, said = title_of(path)
         lines.append(f"- [{title}]({path.stem}.md): {said}")

@@ -30,7 +30,7 @@ def digest() -> str:
 
 
 def result_of(name: str, instance: str, arms: int | None) -> Result:
-    """Simulate a policy; kernels are compiled only for those that look at every arm in each pull."""
+    """Simulate a policy; compile kernels only for those that look at every arm in each pull."""
     cls = handful.POLICIES[name]
     memory = memory_given(cls)
     engine = "auto" if cls.unbounded else "python"

@@ -12,6 +12,7 @@ from typing import Any
 
 import handful
 from handful.policies import PhasedPolicy, Policy, schedule
+from website import HERE
 from website.docstrings import Code, Part, as_markdown, parts
 from website.links import Links
 from website.signatures import GENERIC, default_of
@@ -83,17 +84,18 @@ def example(cls: type[Policy]) -> str:
     options += ["seed=1"]
     arms = cls.own_arms or ARMS
     if cls.endless:
-        world = "def mean_of(arm):  # endless arms, numbered from 0\n    return random.Random(arm).random()"
+        about, mean = "endless arms, numbered from 0", "random.Random(arm).random()"
         given = "lambda index: index"
     else:
-        world = f"def mean_of(arm):  # {arms} arms, of which the last is the best\n    return (arm + 1) / {arms + 1}"
+        about, mean = f"{arms} arms, of which the last is the best", f"(arm + 1) / {arms + 1}"
         given = str(arms)
     reveal = "policy.reveal(mean_of)  # it needs the true means\n" if cls.clairvoyant else ""
     return f"""\
 import random
 import handful
 
-{world}
+def mean_of(arm):  # {about}
+    return {mean}
 
 policy = handful.policy("{cls.name}", arms={given}, {", ".join(options)})
 {reveal}world = random.Random(1)
@@ -132,7 +134,7 @@ def _label(index: int) -> int:
 
 
 def _size(cls: type[Policy], arms: Any, memory: int | None, decisions: int) -> int:
-    horizon = {"horizon": 10_000} if "horizon" in cls.settings else {}
+    horizon: dict[str, Any] = {"horizon": 10_000} if "horizon" in cls.settings else {}
     policy = cls(arms, memory, seed=1, **horizon)
     if cls.clairvoyant:
         policy.reveal(lambda arm: random.Random(arm).random())
@@ -189,8 +191,8 @@ def caption(cls: type[Policy]) -> str:
     }
     what = worlds.get(where, "two arms")
     return (
-        f"Mean regret of {whose}, beside {' and '.join(beside)}, on `{where}`, {what}: {RUNS} runs of "
-        f"{HORIZON:,} pulls, with 95% bands. One instance says little about others: see "
+        f"Mean regret of {whose}, beside {' and '.join(beside)}, on `{where}`, {what}: "
+        f"{RUNS} runs of {HORIZON:,} pulls, with 95% bands. One instance says little about others: see "
         "[Which policy?](../choosing.md)"
     )
 
@@ -246,9 +248,9 @@ def page(cls: type[Policy], links: Links, with_picture: bool) -> str:
         "",
         f"```text\n{printed(program)}```",
         "",
-        "What all policies can do, such as late rewards, several decisions at once and saved states, is in the "
-        "[tutorial](../tutorial.md) and in {py:class}`handful.Policy`. Which policy to choose: "
-        "[Which policy?](../choosing.md)",
+        "What all policies can do, such as late rewards, several decisions at once and saved "
+        "states, is in the [tutorial](../tutorial.md) and in {py:class}`handful.Policy`. "
+        "[Which policy?](../choosing.md) helps to choose.",
         "",
     ]
     return "\n".join(lines)
@@ -259,13 +261,8 @@ def index() -> str:
     groups: dict[str, list[type[Policy]]] = {}
     for cls in handful.POLICIES.values():
         groups.setdefault(group_of(cls), []).append(cls)
-    lines = [
-        "# Policies",
-        "",
-        f"All {len(handful.POLICIES)} policies of `handful policies`. Each page has the definition, the settings, the "
-        "size of a saved state, a picture of its regret and an example. [Which policy?](../choosing.md) helps to choose; "
-        "`race` is the one to begin with.",
-    ]
+    intro = (HERE / "policies.md").read_text(encoding="utf-8")
+    lines = [intro.format(count=len(handful.POLICIES)).rstrip()]
     for title, classes in groups.items():
         lines += ["", f"## {title}", "", "| policy | statistics of | what it is |", "|---|---|---|"]
         lines += [

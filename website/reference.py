@@ -28,8 +28,8 @@ class Page(NamedTuple):
 
 
 POLICY_METHODS = (
-    "select update decide reward drop recommend stats arms arms_in_memory n_arms memory memory_words "
-    "pulls decisions add_arms remove_arms new_arms_within lock clone reset reveal to_bytes "
+    "select update decide reward drop recommend stats arms arms_in_memory n_arms memory "
+    "memory_words pulls decisions add_arms remove_arms new_arms_within lock clone reset reveal to_bytes "
     "from_bytes with_record"
 )
 RESULT = (
@@ -97,11 +97,13 @@ def pages() -> list[Page]:
             "evaluation",
             "Logs",
             "What a log of decisions tells about other policies: [Logs and replay](../replay.md).",
-            tuple(
-                Entry(f"handful.{name}")
-                for name in ("read_log", "evaluate", "replay", "Log", "Evaluation", "Replay")
-            )
-            + (Entry("handful.evaluation.intervals.ValueEstimate"),),
+            (
+                *(
+                    Entry(f"handful.{name}")
+                    for name in ("read_log", "evaluate", "replay", "Log", "Evaluation", "Replay")
+                ),
+                Entry("handful.evaluation.intervals.ValueEstimate"),
+            ),
         ),
         Page(
             "fleets",
@@ -185,8 +187,8 @@ def _all_settings() -> str:
     lines = [
         "## Settings of all policies",
         "",
-        "What `handful.policy` takes as `settings` depends on the policy. A setting can also be written into the name: "
-        '`handful.policy("ucb-m:eta=0.5", ...)`.',
+        "What `handful.policy` takes as `settings` depends on the policy. A setting can also be "
+        'written into the name: `handful.policy("ucb-m:eta=0.5", ...)`.',
         "",
         "| policy | settings and their defaults |",
         "|---|---|",
