@@ -192,8 +192,8 @@ def caption(cls: type[Policy]) -> str:
     what = worlds.get(where, "two arms")
     return (
         f"Mean regret of {whose}, beside {' and '.join(beside)}, on `{where}`, {what}: "
-        f"{RUNS} runs of {HORIZON:,} pulls, with 95% bands. One instance says little about others: see "
-        "[Which policy?](../choosing.md)"
+        f"{RUNS} runs of {HORIZON:,} pulls, with 95% bands. One instance says little about "
+        "others: see [Which policy?](../choosing.md)"
     )
 
 

@@ -29,8 +29,8 @@ class Page(NamedTuple):
 
 POLICY_METHODS = (
     "select update decide reward drop recommend stats arms arms_in_memory n_arms memory "
-    "memory_words pulls decisions add_arms remove_arms new_arms_within lock clone reset reveal to_bytes "
-    "from_bytes with_record"
+    "memory_words pulls decisions add_arms remove_arms new_arms_within lock clone reset "
+    "reveal to_bytes from_bytes with_record"
 )
 RESULT = (
     "pulls stays mean_pulls regret regret_at quantile_regret label traffic world to_dict to_polars "
