@@ -15,7 +15,7 @@ from handful.policies import PhasedPolicy, Policy, schedule
 from website import HERE
 from website.docstrings import Code, Part, as_markdown, parts
 from website.links import Links
-from website.signatures import GENERIC, default_of
+from website.signatures import GENERIC, default_of, setting_of
 
 EXAMPLE_PULLS = 1_000
 MEMORY = 4
@@ -65,7 +65,7 @@ def memory_given(cls: type[Policy], memory: int = MEMORY) -> int | None:
 def call(cls: type[Policy]) -> str:
     """Return a call with all arguments and their defaults."""
     given = ["arms", *(["memory"] if memory_given(cls) else [])]
-    given += [f"{name}={default_of(setting)}" for name, setting in cls.settings.items()]
+    given += [setting_of(cls, name) for name in cls.settings]
     given += [f"{name}=None" for name in GENERIC]
     lines, line = [], f'handful.policy("{cls.name}"'
     for each in given:
@@ -120,13 +120,13 @@ def printed(program: str) -> str:
 def sizes(cls: type[Policy]) -> list[tuple[str, int]]:
     """Return measured sizes of saved states, in bytes, and what they are of."""
     if cls.unbounded and not cls.endless and not cls.any_arms:
-        return [(f"{n:,} arms", _size(cls, n, None, 200)) for n in (100, 10_000)]
+        return [(f"{n:,} arms", _size(cls, n, None, 10)) for n in (100, 10_000)]
     if cls.unbounded:
-        return [(f"after {n:,} decisions", _size(cls, _label, None, n)) for n in (100, 10_000)]
+        return [(f"after {n:,} decisions", _size(cls, _label, None, n)) for n in (100, 2_000)]
     arms: Any = _label if cls.endless else cls.own_arms or 10_000
     if cls.own_memory is None:
-        return [(f"M = {m}", _size(cls, arms, m, 1_000)) for m in (2, 8, 50)]
-    return [(f"M = {cls.own_memory}", _size(cls, arms, None, 1_000))]
+        return [(f"M = {m}", _size(cls, arms, m, 200)) for m in (2, 8, 50)]
+    return [(f"M = {cls.own_memory}", _size(cls, arms, None, 200))]
 
 
 def _label(index: int) -> int:
@@ -227,9 +227,8 @@ def page(cls: type[Policy], links: Links, with_picture: bool) -> str:
     if cls.settings:
         lines += ["## Settings", "", "| setting | default | allowed | |", "|---|---|---|---|"]
         for key, setting in cls.settings.items():
-            lines.append(
-                f"| `{key}` | {default_of(setting)} | {setting.allowed} | {setting.summary} |"
-            )
+            default = default_of(cls, key) or "must be given"
+            lines.append(f"| `{key}` | {default} | {setting.allowed} | {setting.summary} |")
         lines.append("")
     lines += ["## Definition", "", _linked(definition(cls)), ""]
     if with_picture:

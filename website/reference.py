@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import handful
 from handful import errors
-from website.signatures import default_of
+from website.signatures import setting_of
 
 
 class Entry(NamedTuple):
@@ -194,7 +194,7 @@ def _all_settings() -> str:
         "|---|---|",
     ]
     for name, cls in handful.POLICIES.items():
-        settings = ", ".join(f"`{key}={default_of(s)}`" for key, s in cls.settings.items())
+        settings = ", ".join(f"`{setting_of(cls, key)}`" for key in cls.settings)
         lines.append(f"| [`{name}`](../policies/{name}.md) | {settings or 'none'} |")
     return "\n".join(["", *lines, ""])
 

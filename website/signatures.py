@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from sphinx.application import Sphinx
 
 import handful
 from handful.policies import Policy
-from handful.policies.settings import Setting
 from website.docstrings import restructured
 
 GENERIC = ("seed", "rescale", "window", "default", "clicks_only")
@@ -20,21 +18,26 @@ NAMES = {name: f"handful.{name}" for name in handful.__all__ if not name.startsw
 NAMES |= {f"handful.{name}": full for name, full in NAMES.items()}
 
 
-def default_of(setting: Setting) -> str:
-    """Return the default as it is written in a call; None where there is none."""
-    if math.isnan(setting.default):
-        return "None"
-    return f"{setting.default:g}"
+def default_of(cls: type[Policy], name: str) -> str | None:
+    """Return the default of a setting as it is written in a call; None if it must be given."""
+    default = cls.settings[name].default
+    if math.isnan(default):
+        return None if name == "horizon" and cls.needs_horizon else "None"
+    return f"{default:g}"
+
+
+def setting_of(cls: type[Policy], name: str) -> str:
+    """Return a setting as it is written in a call: with its default, or T for a horizon."""
+    return f"{name}={default_of(cls, name) or 'T'}"
 
 
 def arguments_of(policy: type[Policy]) -> list[str]:
     """Return the arguments of a policy's class as they stand in its signature."""
-    settings: Mapping[str, Setting] = policy.settings
     return [
         "arms: ArmsLike",
         "memory: int | None = None",
         "*",
-        *(f"{name}: {_kind(s)} = {default_of(s)}" for name, s in settings.items()),
+        *(_argument(policy, name) for name in policy.settings),
         "seed: int | None = None",
         "rescale: tuple[float, float] | None = None",
         "window: int | None = None",
@@ -43,10 +46,13 @@ def arguments_of(policy: type[Policy]) -> list[str]:
     ]
 
 
-def _kind(setting: Setting) -> str:
-    if setting.flag:
-        return "bool | float"
-    return "float | None" if math.isnan(setting.default) else "float"
+def _argument(policy: type[Policy], name: str) -> str:
+    default = default_of(policy, name)
+    if default is None:
+        return f"{name}: float"
+    if default == "None":
+        return f"{name}: float | None = None"
+    return f"{name}: {'bool | float' if policy.settings[name].flag else 'float'} = {default}"
 
 
 def signature(
