@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import handful
 from handful.plots import style
 from handful.simulation import Result, simulate
 from website import ROOT
-from website.policy_pages import BESIDE, HORIZON, RUNS, instance_for, memory_given
+from website.policy_pages import BESIDE, HORIZON, MEMORY, RUNS, instance_for, memory_given
 
 KEPT = ROOT / "build" / "site-pictures"
+LOOKS = {"race": style.style(1), "random": ("#777777", style.DASHES[2])}
 PACKAGES = ("core", "rules", "policies", "instances", "simulation", "plots")
 
 
@@ -29,13 +31,12 @@ def digest() -> str:
     return found.hexdigest()
 
 
+@cache
 def result_of(name: str, instance: str, arms: int | None) -> Result:
     """Simulate a policy; compile kernels only for those that look at every arm in each pull."""
     cls = handful.POLICIES[name]
-    memory = memory_given(cls)
+    memory = memory_given(cls, min(MEMORY, arms or MEMORY))
     engine = "auto" if cls.unbounded else "python"
-    if memory is not None and arms is not None:
-        memory = min(memory, arms)
     return simulate(
         name, instance, memory=memory, horizon=HORIZON, runs=RUNS, seed=1, engine=engine, n_jobs=1
     )
@@ -46,9 +47,7 @@ def draw(name: str, path: Path) -> None:
     cls = handful.POLICIES[name]
     names = [name, *(other for other in BESIDE if other != name)]
     results = [result_of(each, instance_for(cls), cls.own_arms) for each in names]
-    looks = [style.style(0), style.style(1), ("#777777", style.DASHES[2])][: len(names)]
-    if name == "random":
-        looks = [("#777777", style.DASHES[2]), style.style(1)]
+    looks = [style.style(0), *(LOOKS[other] for other in names[1:])]
     figure, ax = style.figure(1, 1, 6.4, 3.4)
     style.plot_regret(results, ax, names=names, styles=looks)
     style.save(figure, str(path))

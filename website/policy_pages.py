@@ -182,7 +182,8 @@ def instance_for(cls: type[Policy]) -> str:
 def caption(cls: type[Policy]) -> str:
     """Return what the picture of a policy shows."""
     memory = memory_given(cls)
-    beside = [f"`{name}`" for name in BESIDE if name != cls.name]
+    race = f"`race` with M = {min(MEMORY, cls.own_arms or MEMORY)}"
+    beside = [race if name == "race" else f"`{name}`" for name in BESIDE if name != cls.name]
     whose = f"`{cls.name}` with M = {memory}" if memory else f"`{cls.name}`"
     where = instance_for(cls)
     worlds = {
