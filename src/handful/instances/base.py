@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from handful.core.arms import ENDLESS
 from handful.core.rng import Generator
@@ -15,16 +16,15 @@ MAX_SORTED = 10**6
 """The largest number of means that are sorted to find a quantile."""
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """Rewards that are drawn from rows: those of group g are from starts[g] to before stops[g].
 
     A group is an arm, or an arm in a period (`handful.instances.data`).
     """
 
-    rewards: array[float] = field(repr=False)
-    starts: array[int] = field(repr=False)
-    stops: array[int] = field(repr=False)
+    rewards: array[float]
+    starts: array[int]
+    stops: array[int]
 
 
 @dataclass(frozen=True)

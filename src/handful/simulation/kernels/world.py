@@ -58,6 +58,21 @@ class Distribution(NamedTuple):
     starts: Ints
     stops: Ints
 
+    @classmethod
+    def of(cls, instance: Instance) -> Distribution:
+        """The distribution of an instance as a kernel takes it."""
+        code, spread = instance.distribution, float(instance.spread)
+        if instance.rows is None:
+            return cls(code, spread, np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        rewards, starts, stops = instance.rows
+        return cls(
+            code,
+            spread,
+            np.frombuffer(rewards, dtype=np.float64),
+            np.frombuffer(starts, dtype=np.int64),
+            np.frombuffer(stops, dtype=np.int64),
+        )
+
 
 class World(NamedTuple):
     """An instance, flat."""
@@ -74,11 +89,6 @@ class World(NamedTuple):
     @classmethod
     def of(cls, instance: Instance) -> World:
         """The instance as a kernel takes it."""
-        rows, starts, stops = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
-        if instance.rows is not None:
-            rows = np.frombuffer(instance.rows.rewards, dtype=np.float64)
-            starts = np.frombuffer(instance.rows.starts, dtype=np.int64)
-            stops = np.frombuffer(instance.rows.stops, dtype=np.int64)
         return cls(
             instance.kind,
             instance.n_arms,
@@ -86,7 +96,7 @@ class World(NamedTuple):
             float(instance.b),
             float(instance.top),
             np.array(instance.listed, dtype=np.float64),
-            Distribution(instance.distribution, float(instance.spread), rows, starts, stops),
+            Distribution.of(instance),
             instance.best_mean,
         )
 
