@@ -22,6 +22,8 @@ from typing import Any, Self
 import handful
 from handful.errors import ForgottenArmError, SettingError
 
+__all__ = ["BanditEstimator"]
+
 
 class BanditEstimator:
     """A policy of handful as an estimator.

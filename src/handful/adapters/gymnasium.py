@@ -33,6 +33,7 @@ except ImportError as error:
 
 import numpy as np
 
+__all__ = ["ENV_ID", "BanditEnv"]
 ENV_ID = "handful/Bandit-v0"
 
 

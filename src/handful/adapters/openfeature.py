@@ -48,6 +48,7 @@ except ImportError as error:
         "the provider for OpenFeature", "openfeature-sdk", "openfeature"
     ) from None
 
+__all__ = ["HandfulProvider"]
 MOST_FALLBACKS = 10_000
 """How many of the last keys that got a default value are remembered."""
 T = TypeVar("T")

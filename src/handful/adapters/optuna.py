@@ -51,6 +51,7 @@ except ImportError as error:
 
 from handful.adapters._trials import RECORD, Fold, is_given, record_of
 
+__all__ = ["HandfulSampler"]
 POLL = 0.005
 """Seconds between two looks for the decision of an earlier trial."""
 

@@ -27,6 +27,8 @@ except ImportError as error:
         raise
     raise MissingExtraError("the adapter for river", "river", "river") from None
 
+__all__ = ["HandfulPolicy"]
+
 
 class HandfulPolicy(bandit.base.Policy):
     """A policy of handful as a policy of river.
