@@ -122,7 +122,8 @@ class HandfulPolicy(bandit.base.Policy):
         if new:
             self._bandit.add_arms(new)
             self._known = {*self._known, *new}
-        self._allowed = None if len(arms) == len(self._known) else frozenset(arms)
+        distinct = arms if isinstance(arms, range) else frozenset(arms)
+        self._allowed = None if len(distinct) == len(self._known) else frozenset(distinct)
         if self._open is not None and self._open.arm not in arms:
             self._bandit.drop(self._open.ticket)
             self._open = None
