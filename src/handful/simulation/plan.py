@@ -16,7 +16,7 @@ from typing import Any
 from handful.errors import SettingError, UnknownNameError, integer
 from handful.instances import Instance, instance
 from handful.instances.churn import check_churn
-from handful.instances.traffic import Traffic, traffic
+from handful.instances.traffic import Traffic, as_logged, traffic
 from handful.policies import POLICIES, parse_settings, policy_class
 from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
@@ -57,12 +57,15 @@ class Cell:
             return self.known_as
         values = check_settings(self.policy, self.settings)
         given = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
-        return f"{self.policy.name}{given} M={self.memory} {self.world}"
+        return f"{self.policy.name}{given} M={self.memory} {self._in_traffic(self.instance.key)}"
 
     @property
     def world(self) -> str:
         """The instance's name, and the traffic if there is any."""
-        return f"{self.instance.name} {self.traffic.name}" if self.traffic else self.instance.name
+        return self._in_traffic(self.instance.name)
+
+    def _in_traffic(self, world: str) -> str:
+        return " ".join(part for part in (world, self.traffic and self.traffic.name) if part)
 
     @property
     def run_numbers(self) -> range:
@@ -154,7 +157,9 @@ def cell(
         )
     busy = traffic(delay, lost, clicks_only, drift, churn)
     pulls = whole("horizon", horizon, MAX_HORIZON)
-    if busy is not None and busy.drift is not None:
+    if world.periods > 1:
+        busy = as_logged(busy, world, FEW_ARMS)
+    elif busy is not None and busy.drift is not None:
         busy.drift.check(world, FEW_ARMS, pulls)
     if busy is not None and busy.churn:
         check_churn(busy.churn, world, FEW_ARMS, pulls)
