@@ -12,7 +12,7 @@ import pytest
 from handful.core import envelope
 from handful.fleet import header
 from handful.fleet.shards import manifest
-from handful.simulation import result
+from handful.simulation import result_files
 from handful.storage import contract
 from handful.storage.postgres import schema
 from handful.sweeps import folder as sweep
@@ -92,7 +92,7 @@ def test_the_page_names_every_golden_file() -> None:
         ("a fleet's folder", header.FORMAT),
         ("a sharded fleet's folder", manifest.FORMAT),
         ("a sweep's folder", sweep.FORMAT),
-        ("results in Parquet", result.FORMAT),
+        ("results in Parquet", result_files.FORMAT),
     ],
 )
 def test_the_page_has_the_present_formats(what: str, version: int) -> None:

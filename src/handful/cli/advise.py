@@ -7,8 +7,9 @@ import json
 import click
 
 from handful.cli import options
-from handful.cli.show import HELP, number, progress, table
+from handful.cli.show import HELP, number, progress, say_data, table
 from handful.errors import SettingError
+from handful.instances import instance
 from handful.studies.advice import advise
 
 
@@ -69,11 +70,15 @@ def command(
     handful advise --arms 10000 --memory 8 --best 0.05
     handful advise --arms 300 --memory 8 --best 0.05 --delay 200 --lost 0.2
     """
+    worlds = [instance(spec) for spec in instances]
+    if arms is None and not endless and worlds and not worlds[0].endless:
+        arms = worlds[0].n_arms
     if endless is (arms is not None):
         both = ", not both" if endless else ""
         raise SettingError(
             f"say how many arms there are with --arms, or that they are --endless{both}"
         )
+    say_data(worlds)
     with progress(1.0, "starting (kernels are compiled once, then cached)", 30) as show:
         found = advise(
             arms, memory, horizon, best=best, instances=instances, runs=runs, seed=seed,

@@ -91,6 +91,11 @@ class Traffic:
         return found
 
     @property
+    def delays_rewards(self) -> bool:
+        """Whether rewards come late or never."""
+        return bool(self.delay or self.lost) or self.clicks_only is not None
+
+    @property
     def changes_means(self) -> bool:
         """Whether the means of the arms change during a run."""
         return self.drift is not None or self.churn > 0
