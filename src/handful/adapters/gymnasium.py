@@ -58,6 +58,11 @@ class BanditEnv(gymnasium.Env[np.int64, int | np.int64]):
         if render_mode is not None:
             raise SettingError(f"render_mode={render_mode!r}: there is nothing to draw: give None")
         self.instance = instance if isinstance(instance, Instance) else instance_of(instance)
+        if self.instance.periods > 1:
+            raise SettingError(
+                f"{self.instance.name} changes its means, which an environment does not: leave "
+                "out time="
+            )
         flow = traffic(delay, lost)
         self._flow = None if flow is None else flow.numbers(self.instance)
         self.render_mode = None
