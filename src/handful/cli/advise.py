@@ -14,7 +14,10 @@ from handful.studies.advice import advise
 
 
 @click.command("advise", context_settings=HELP)
-@click.option("--arms", "-k", type=number, help="K, how many arms there are.")
+@click.option(
+    "--arms", "-k", type=number,
+    help="K, how many arms there are; those of the first --instance unless given.",
+)  # fmt: skip
 @click.option(
     "--endless", is_flag=True, help="Arms are endless: new ones are drawn from a reservoir."
 )
