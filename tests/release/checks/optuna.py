@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import optuna
 
 from handful.adapters.optuna import HandfulSampler
 
-SPACE = {"x": [1, 2, 3], "rate": optuna.distributions.FloatDistribution(0.1, 1.0, step=0.1)}
+SPACE: dict[str, Any] = {
+    "x": [1, 2, 3],
+    "rate": optuna.distributions.FloatDistribution(0.1, 1.0, step=0.1),
+}
 
 
 def objective(trial: optuna.Trial) -> float:
