@@ -311,6 +311,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/adapters/test_optuna.py::test_threads",
         "tests/adapters/test_page.py",  # starts a server
         "tests/adapters/test_streaming.py::test_bytewax",
+        "tests/cli/test_data.py",
         "tests/cli/test_traffic.py::test_a_figure",
         "tests/client/test_sockets.py",
         "tests/policies/test_endless.py::test_they_find",

@@ -9,6 +9,7 @@ from shutil import copytree
 
 import pytest
 
+from handful.adapters import streaming
 from handful.core import envelope
 from handful.fleet import header
 from handful.fleet.shards import manifest
@@ -44,6 +45,7 @@ def test_every_golden_file_is_listed() -> None:
         "tests/fleet/golden/numbers-1/journal",
         "tests/sweeps/golden/result-1.parquet",
         "tests/evaluation/golden/log-1.jsonl",
+        "tests/adapters/golden/step-1.bin",
     ],
 )
 def test_a_changed_byte_is_noticed(name: str, tmp_path: Path) -> None:
@@ -93,6 +95,7 @@ def test_the_page_names_every_golden_file() -> None:
         ("a sharded fleet's folder", manifest.FORMAT),
         ("a sweep's folder", sweep.FORMAT),
         ("results in Parquet", result_files.FORMAT),
+        ("a state of `Step`", streaming.FORMAT),
     ],
 )
 def test_the_page_has_the_present_formats(what: str, version: int) -> None:

@@ -115,7 +115,7 @@ class Fold:
         return SettingError(
             f"trial {self.next} was decided for {record['arm']} by another sampler, and the "
             f"decision of this one would be {own}: give all samplers of a study the same "
-            "search_space, policy, memory, value_range, seed and settings"
+            "search_space, policy, memory, value_range, seed and settings, and the same handful"
         )
 
     def decide(self, trials: Sequence[FrozenTrial]) -> Record:
