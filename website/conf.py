@@ -29,7 +29,12 @@ nitpick_ignore_regex = [("py:.*", r"(?!handful\b).*")]
 # Made by functions that are on a page, not by users.
 nitpick_ignore = [
     ("py:class", f"handful.{name}")
-    for name in ("simulation.outcome.Outcome", "sweeps.store.Entry", "sweeps.store.Store")
+    for name in (
+        "instances.base.Rows",
+        "simulation.outcome.Outcome",
+        "sweeps.store.Entry",
+        "sweeps.store.Store",
+    )
 ]
 
 autodoc_member_order = "bysource"
