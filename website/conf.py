@@ -16,6 +16,7 @@ project_copyright = f"{author}, MIT licence"
 version = release = handful.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "website.mathml", "website.signatures"]
+highlight_language = "text"
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
