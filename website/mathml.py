@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 
 THIN = '<mspace width="0.167em"/>'
 _BEFORE = re.compile(r"(</m(?:i|n|sub|sup|subsup|frac|row)>)(<mi>(?:log|ln|exp)</mi><m)")
-_AFTER = re.compile(r"(<mi>(?:log|ln|exp)</mi>)(?=<m(?!o>))")
+_AFTER = re.compile(r"(<mi>(?:log|ln|exp)</mi>)(?=<m(?!o\b))")
 
 
 def mathml(formula: str, display: str = "inline") -> str:
