@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import optuna
+from optuna.distributions import BaseDistribution, FloatDistribution
 
 from handful.adapters.optuna import HandfulSampler
 
-SPACE = {"x": [1, 2, 3], "rate": optuna.distributions.FloatDistribution(0.1, 1.0, step=0.1)}
+SPACE: dict[str, BaseDistribution | Sequence[Any]] = {
+    "x": [1, 2, 3],
+    "rate": FloatDistribution(0.1, 1.0, step=0.1),
+}
 
 
 def objective(trial: optuna.Trial) -> float:
