@@ -23,7 +23,7 @@ from tests.selection import LISTED, REPRESENTED
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-FOLDERS = [".ci", ".github", "benchmarks", "docs", "examples", "src", "stubs", "tests"]
+FOLDERS = [".ci", ".github", "benchmarks", "docs", "examples", "src", "stubs", "tests", "website"]
 """Every file in them is part of the sdist, and so is every file at the root."""
 
 

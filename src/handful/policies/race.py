@@ -316,9 +316,10 @@ class Race(ComingAndGoing):
             m0 = state.sums[inc] / state.pulls[inc]
             x = state.looks * m0 - state.looked
             t = float(state.clock - state.origin)
+            # The second line is what `is_due` looks at first: online, a call takes longer.
             if (
                 m0 + AHEAD >= state.rival
-                and not is_due(x, t, m0, state, p)
+                and ((state.volume == 0.0 and x > t * (1.0 - m0)) or not is_due(x, t, m0, state, p))
                 and not (p.every > 0.0 and is_clocked(state, p))
             ):
                 if state.clock % SELDOM == 0:
@@ -338,16 +339,15 @@ class Race(ComingAndGoing):
         inc = state.incumbent
         if slot == inc:
             # A success is no sign of a fall while there is no other.
-            if p.watch and (reward < 1.0 or state.fallen > 0.0):
+            if (reward < 1.0 or state.fallen > 0.0) and p.watch:
                 watch(state, reward, p)
-            if state.clock < state.opens:
-                return
+            if state.rival >= 0.0:
+                return  # no duel is on
             j = state.challenger
-            if j != inc:
-                if state.in_flight[j] == 0:
-                    judge(state, j, p)
-            elif state.rival < 0.0:
+            if j == inc:
                 judge_all(state, p)
+            elif state.in_flight[j] == 0:
+                judge(state, j, p)
             return
         if slot == state.challenger:
             # Mostly the duel goes on, as kl(m1, m0) <= (m0 - m1)^2 / (m0 (1 - m0)) shows.

@@ -53,11 +53,17 @@ class Cell:
     @property
     def id(self) -> str:
         """Identify the cell among others; horizon, runs and seed are not part of it."""
-        if self.known_as:
-            return self.known_as
+        return self.known_as or self._named(self.instance.key)
+
+    @property
+    def shown(self) -> str:
+        """The id, or what is easier to read: with the name of data in place of their digest."""
+        return self.id if self.instance.origin is None else self._named(self.instance.name)
+
+    def _named(self, world: str) -> str:
         values = check_settings(self.policy, self.settings)
         given = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
-        return f"{self.policy.name}{given} M={self.memory} {self._in_traffic(self.instance.key)}"
+        return f"{self.policy.name}{given} M={self.memory} {self._in_traffic(world)}"
 
     @property
     def world(self) -> str:

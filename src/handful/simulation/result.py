@@ -253,6 +253,7 @@ class Result:
         rows = {
             "policy": self.label,
             "instance": shortened(s["instance"]),
+            **({"data": s["data"]} if "data" in s else {}),
             **({"traffic": self.traffic} if self.traffic else {}),
             "pulls": f"{s['horizon']:,}",
             "runs": f"{s['runs']:,}, seed {s['seed']}",

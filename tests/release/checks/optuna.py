@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import optuna
-from optuna.distributions import BaseDistribution, FloatDistribution
 
 from handful.adapters.optuna import HandfulSampler
 
-SPACE: dict[str, BaseDistribution | Sequence[Any]] = {
+SPACE: dict[str, Any] = {
     "x": [1, 2, 3],
-    "rate": FloatDistribution(0.1, 1.0, step=0.1),
+    "rate": optuna.distributions.FloatDistribution(0.1, 1.0, step=0.1),
 }
 
 
