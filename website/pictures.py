@@ -5,6 +5,7 @@ They are kept in build/site-pictures until the code that they depend on changes.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -57,6 +58,9 @@ def folder() -> Path:
     """Return the folder with the pictures of the present code; missing ones are drawn."""
     there = KEPT / digest()
     there.mkdir(parents=True, exist_ok=True)
+    for old in KEPT.iterdir():
+        if old != there:
+            shutil.rmtree(old)
     missing = [name for name in handful.POLICIES if not (there / f"{name}.svg").exists()]
     if missing:
         print(f"drawing the pictures of {len(missing)} policies ...", file=sys.stderr)
