@@ -105,18 +105,40 @@ def test_its_choices_are_those_of_the_policy(
     for number, config in enumerate(tried):
         arm, ticket = alone.decide()
         assert arm == config
-        if trouble(number) is TrialState.COMPLETE:
-            value = value_of(config, ours)
-            assert trials[number].value == value
-            lo, hi = VALUES
-            alone.reward(ticket, value if direction == "maximize" else lo + hi - value)
+        lo, hi = VALUES
+        if trouble(number) is TrialState.FAIL:
+            value = lo if direction == "maximize" else hi
+            assert trials[number].value is None
         else:
-            assert alone.drop(ticket) == "dropped"
+            value = value_of(config, ours) if trouble(number) is TrialState.COMPLETE else 2.0
+            assert trials[number].value == value
+        alone.reward(ticket, value if direction == "maximize" else lo + hi - value)
     assert len(tried) == n_trials
     known = sampler(policy=name).bandit(study)
     assert known.stats() == alone.stats()
     assert tuple(sampler(policy=name).recommend(study).values()) == alone.recommend()
     assert len(known.arms_in_memory) <= 4
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("error", [MemoryError, optuna.TrialPruned])
+def test_a_configuration_that_always_fails_is_given_up(
+    direction: Literal["maximize", "minimize"], error: type[Exception]
+) -> None:
+    rng = random.Random(1)
+
+    def objective(trial: Trial) -> float:
+        config = suggested(trial)
+        if config[0] == "large":  # a third of the configurations
+            raise error
+        return value_of(config, rng)
+
+    study = optuna.create_study(direction=direction, sampler=sampler())
+    study.optimize(objective, n_trials=300, catch=MemoryError)
+    complete = [trial for trial in study.trials if trial.state is TrialState.COMPLETE]
+    assert len(complete) > 200
+    assert len({tuple(trial.params.values()) for trial in complete}) > 5
+    assert sampler().recommend(study)["model"] != "large"
 
 
 def test_open_trials_and_late_results() -> None:

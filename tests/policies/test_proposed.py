@@ -570,6 +570,12 @@ def test_labels_that_python_takes_for_equal_may_differ() -> None:
     arms.post([False, 0])
 
 
+def test_fingerprints_are_the_same_in_every_version() -> None:
+    # Of states that a release saved: see docs/compatibility.md.
+    assert Proposed(None, ["a", 1, 0.5, True]).fingerprint() == 7339216831166480409
+    assert handful.PostedArms(["a", "b"]).fingerprint() == 802804784251900291
+
+
 def test_labels_without_a_text_of_their_own_cannot_be_saved() -> None:
     policy = handful.Race(Proposed(lambda memory: object(), [object()]), 2, seed=1)
     drive(policy, 20, random.Random(1))

@@ -17,9 +17,10 @@ draws each new one at random.
 (`handful.adapters._trials`). So several workers on one storage continue one policy, and a study
 that is loaded again goes on where it was. Every worker needs a sampler with the same arguments.
 
-A trial that fails or is pruned has no reward: its ticket is dropped. Trials whose parameters were
-given, by `enqueue_trial`, by a second try or by another sampler, are not counted. A value outside
-of `value_range` counts as the nearest end of it, with a warning; in the study it stays as it is.
+A trial that is pruned counts as the value that it reported last; one that fails, or is pruned
+without a report, as the worst value. Trials whose parameters were given, by `enqueue_trial`, by a
+second try or by another sampler, are not counted. A value outside of `value_range` counts as the
+nearest end of it, with a warning; in the study it stays as it is.
 """
 
 from __future__ import annotations
