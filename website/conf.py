@@ -16,6 +16,7 @@ project_copyright = f"{author}, MIT licence"
 version = release = handful.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "website.mathml", "website.signatures"]
+highlight_language = "text"
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
@@ -29,7 +30,12 @@ nitpick_ignore_regex = [("py:.*", r"(?!handful\b).*")]
 # Made by functions that are on a page, not by users.
 nitpick_ignore = [
     ("py:class", f"handful.{name}")
-    for name in ("simulation.outcome.Outcome", "sweeps.store.Entry", "sweeps.store.Store")
+    for name in (
+        "instances.base.Rows",
+        "simulation.outcome.Outcome",
+        "sweeps.store.Entry",
+        "sweeps.store.Store",
+    )
 ]
 
 autodoc_member_order = "bysource"

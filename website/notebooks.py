@@ -138,7 +138,9 @@ def page(path: Path, links: Links, folder: Path) -> str:
                 (folder / file).write_bytes(base64.b64decode("".join(data["image/png"])))
                 lines += [f"![The picture that this cell draws]({file})", ""]
             elif "text/html" in data:
-                lines += ["```{raw} html", "".join(data["text/html"]), "```", ""]
+                html = "".join(data["text/html"]).replace("<table", '<table class="docutils"', 1)
+                wrapped = f'<div class="table-wrapper container">{html}</div>'
+                lines += ["```{raw} html", wrapped, "```", ""]
             else:
                 lines += ["```text", texts([output])[0].rstrip("\n"), "```", ""]
     lines.insert(2, f"*This page is a notebook:* {{download}}`{path.name}`\n")

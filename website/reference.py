@@ -78,6 +78,7 @@ def pages() -> list[Page]:
             (
                 Entry("handful.simulate"),
                 Entry("handful.compare"),
+                Entry("handful.from_data"),
                 Entry("handful.simulation.read_parquet"),
                 Entry("handful.Result", RESULT),
                 Entry("handful.Comparison"),
@@ -85,6 +86,7 @@ def pages() -> list[Page]:
                 Entry("handful.simulation.result.Curve"),
                 Entry("handful.simulation.outcome.Stays"),
                 Entry("handful.instances.base.Instance"),
+                Entry("handful.instances.base.Origin"),
             ),
         ),
         Page(

@@ -34,7 +34,7 @@ def setting_of(cls: type[Policy], name: str) -> str:
 def arguments_of(policy: type[Policy]) -> list[str]:
     """Return the arguments of a policy's class as they stand in its signature."""
     return [
-        "arms: ArmsLike",
+        "arms: int | Iterable[Hashable] | Callable[[int], Hashable] | FiniteArms | Reservoir",
         "memory: int | None = None",
         "*",
         *(_argument(policy, name) for name in policy.settings),

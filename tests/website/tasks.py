@@ -21,11 +21,11 @@ TASKS = (
     Task("choose a policy and a memory", "choosing", "how-much-memory"),
     Task("take in rewards that come late or never", "recipes", "rewards-that-never-come"),
     Task("find the settings and the formula of a policy", "policies/ucb-m", "definition"),
-    Task("keep a policy in a row of a database", "key-value", "postgresql"),
     Task("serve decisions over HTTP", "service", "first-decisions"),
     Task("see the fields of an HTTP request", "http-api", "newdecisions"),
     Task("give each of a million users a bandit", "fleets", "decisions-and-rewards"),
     Task("compare two policies with an interval", "notebooks/comparing", "more-memory"),
+    Task("simulate on data of one's own", "data", "a-file-as-an-instance"),
     Task("learn from a log what another policy would earn", "replay", "an-example"),
 )
 

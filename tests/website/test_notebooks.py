@@ -59,7 +59,7 @@ def test_a_page_shows_code_outputs_and_pictures(tmp_path: Path) -> None:
     text = page(path, Links(), tmp_path)
     assert text.startswith("# A first policy and its memory\n")
     assert "```python\nimport random\n" in text
-    assert "```{raw} html\n<table>" in text
+    assert '<table class="docutils"><caption>Race(' in text
     assert "](first-policy-1.png)" in text
     assert (tmp_path / "first-policy-1.png").read_bytes().startswith(b"\x89PNG")
     assert "](../design.md)" in text

@@ -17,8 +17,9 @@ import pytest
 import handful
 from handful.cli.app import app
 from handful.service.openapi import document
-from tests.pages import ROOT, blocks, headings, printed_by
+from tests.pages import ROOT, blocks, headings, install_lines, printed_by
 from tests.website.tasks import CLICKS, TASKS, Task, clicks
+from website import HERE
 from website.contents import GENERATED, SECTIONS, sections, written
 from website.links import Links
 from website.policy_pages import memory_given
@@ -165,3 +166,12 @@ def test_a_file_of_the_tree_is_shown_and_a_folder_is_not() -> None:
     benchmarks = ROOT / "benchmarks" / "README.md"
     assert links.rewritten("[x](../docs/cli.md)", benchmarks, "benchmarks") == "[x](cli.md)"
     assert links.rewritten("```\n[x](y.md)\n```", benchmarks, "z") == "```\n[x](y.md)\n```"
+
+
+def test_the_front_page_shows_what_works() -> None:
+    front = (HERE / "front.md").read_text(encoding="utf-8")
+    [example] = blocks(front, "python")
+    assert printed_by(example, {}, "front.md").endswith("bytes\n")
+    given = [line for block in blocks(front, "console") for line in block.commands]
+    assert given
+    assert set(given) <= install_lines()
