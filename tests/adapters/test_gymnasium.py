@@ -33,6 +33,12 @@ def test_gymnasium_s_checker_has_no_complaint(settings: dict[str, Any]) -> None:
     check_env(gymnasium.make(ENV_ID, max_episode_steps=30, **settings).unwrapped)  # warns or raises
 
 
+def test_data_are_drawn_from_their_rows() -> None:
+    env = BanditEnv(handful.from_data({"arm": [0, 0, 1, 1], "reward": [0.25, 0.5, 0.75, 1.0]}))
+    env.reset(seed=3)
+    assert {env.step(1)[1] for _ in range(50)} == {0.75, 1.0}
+
+
 @pytest.mark.parametrize("name", ["linear:20+beta", "beta:1:1:1"])
 def test_the_choices_of_a_policy_are_those_without_it(name: str) -> None:
     env = gymnasium.make(ENV_ID, max_episode_steps=STEPS, instance=name)

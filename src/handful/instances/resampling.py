@@ -55,11 +55,14 @@ class Groups(NamedTuple):
 def arms_of(table: pl.DataFrame, least: int, pool: bool) -> Arms:
     """Return the arms of a table: those that have `least` rows, and a pool of the others if any."""
     import numpy as np
+    import polars as pl
 
     if "time" in table.columns:
         table = table.sort("time", maintain_order=True)
-    index = table["arm"].rank("dense").to_numpy().astype(np.int64) - 1
-    labels = np.array(table["arm"].unique().sort().cast(str).to_list(), dtype=object)
+    known = table["arm"].unique().sort()
+    places = pl.Series(np.arange(len(known)))
+    index = table["arm"].replace_strict(known, places, return_dtype=pl.Int64).to_numpy()
+    labels = np.array(known.cast(pl.String).to_list(), dtype=object)
     counts = np.bincount(index)
     few = counts < least
     reward = table["reward"].to_numpy()
@@ -91,26 +94,25 @@ def groups_of(arms: Arms, periods: int, near: int) -> Groups:
     """Return the groups of arms; in several periods, those that have at least `near` rows."""
     import numpy as np
 
+    binary = bool(((arms.reward == 0.0) | (arms.reward == 1.0)).all())
     # Without a time, the order of rows in a file has no influence.
-    by = (arms.arm,) if periods > 1 else (arms.reward, arms.arm)
-    order = np.lexsort(by)
+    order = np.lexsort((arms.arm,) if periods > 1 or binary else (arms.reward, arms.arm))
     rewards = np.ascontiguousarray(arms.reward[order])
     ends = np.cumsum(arms.counts)
     starts, stops, widened = ends - arms.counts, ends, 0
     if periods > 1:
         starts, stops, widened = _in_periods(order, starts, stops, periods, near)
-    binary = bool(((rewards == 0.0) | (rewards == 1.0)).all())
     if binary:
         ones = np.concatenate([[0.0], np.cumsum(rewards)])
-        means = ((ones[stops] - ones[starts]) / (stops - starts)).tolist()
+        sums = ones[stops] - ones[starts]
+        means = (sums / (stops - starts)).tolist()
     else:
-        values = rewards.tolist()
         means = [
-            math.fsum(values[start:stop]) / (stop - start)
+            math.fsum(rewards[start:stop].tolist()) / (stop - start)
             for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
         ]
     digest = blake2b(repr(arms.labels).encode(), digest_size=8)
-    for numbers in (starts, stops, rewards):
+    for numbers in (starts, stops, sums if binary else rewards):
         digest.update(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes())
     rows = None if binary else Rows(_array("d", rewards), _array("q", starts), _array("q", stops))
     return Groups(means, rows, digest.hexdigest(), widened)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 ENDINGS = (".parquet", ".csv")
 UNIT = (0.0, 1.0)
-ISO = r"^\d{4}-\d\d-\d\d"
-"""How dates begin. Of 03/04/2026 nobody knows which day it is."""
+TIMES = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f%#z")
+"""How times may be written as text, also with T and Z. Of 03/04/2026 nobody knows the month."""
 
 
 def read_table(data: Any, columns: Mapping[str, str], rescale: tuple[float, float]) -> pl.DataFrame:
@@ -195,9 +195,10 @@ def _parsed(column: pl.Series, where: str) -> pl.Series:
     """Return dates and times that are written as text."""
     import polars as pl
 
-    if column.str.contains(ISO).all():
+    plain = column.str.replace("T", " ").str.replace("Z$", "+00:00")
+    for form in TIMES:
         with suppress(pl.exceptions.PolarsError):
-            return column.str.to_datetime(time_unit="us")
+            return plain.str.to_datetime(form, time_unit="us")
     raise SettingError(
         f"{where} has text that is no date or time, such as {shortened(repr(column[0]))}: give "
         "numbers, or dates and times as 2026-01-31 or 2026-01-31 12:00:00"
