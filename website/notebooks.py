@@ -11,6 +11,7 @@ import base64
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -158,6 +159,11 @@ def index() -> str:
 
 
 if __name__ == "__main__":
-    for given in map(Path, sys.argv[1:]) if sys.argv[1:] else paths():
-        write(given.resolve())
-        print(f"{given.name}: written")
+    chosen = [Path(name).resolve() for name in sys.argv[1:]] or paths()
+    if len(chosen) == 1:
+        write(chosen[0])
+        print(f"{chosen[0].name}: written")
+    else:
+        # Each in a process of its own, as Jupyter runs it: figures are shown by the first shell.
+        for path in chosen:
+            subprocess.run([sys.executable, "-m", "website.notebooks", str(path)], check=True)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.pages import ROOT, environment
 from website.links import Links
-from website.notebooks import cells_of, page, paths, texts, title_of
+from website.notebooks import cells_of, page, paths, source_of, texts, title_of
 
 RUN = """
 import json, sys
@@ -52,6 +52,8 @@ def test_a_notebook_has_a_title_and_outputs(path: Path) -> None:
     assert said.endswith(".")
     outputs = [cell["outputs"] for cell in cells_of(path) if cell["cell_type"] == "code"]
     assert any(outputs)
+    drawn = [cell for cell in cells_of(path) if "plot" in source_of(cell)]
+    assert len([cell for cell in drawn if cell["cell_type"] == "code"]) == sum(pictures_in(path))
 
 
 def test_a_page_shows_code_outputs_and_pictures(tmp_path: Path) -> None:
