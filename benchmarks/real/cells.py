@@ -151,7 +151,7 @@ def run(cell: Cell, folder: Path) -> Outcome:
         return run_elsewhere(cell, python, folder)
     began = time.perf_counter()
     result = handful.simulate(
-        contestant.policy, list(cell.arms.means), memory=contestant.memory, horizon=cell.horizon,
+        contestant.policy, cell.arms.instance, memory=contestant.memory, horizon=cell.horizon,
         runs=cell.runs, seed=SEED, delay=cell.delay or None, n_jobs=1, progress=False,
     )  # fmt: skip
     regrets = result.curve.per_run[:, -1].tolist()

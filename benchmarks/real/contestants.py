@@ -52,13 +52,16 @@ BOUNDED, ALL_ARMS, OTHERS = GROUPS
 
 
 def _bounded(key: str, title: str, policy: str, memory: int) -> Contestant:
-    return Contestant(key, title, BOUNDED, policy, memory, (0.3, 0.0), (0.3, 0.0), 200, 60.0, 300.0)
+    return Contestant(
+        key, title, BOUNDED, policy, memory, (0.15, 0.0), (0.15, 0.0), 200, 60.0, 300.0
+    )
 
 
 def _all_arms(
-    key: str, title: str, cost: tuple[float, float], late: tuple[float, float], limit: float
-) -> Contestant:
-    return Contestant(key, title, ALL_ARMS, key, None, cost, late, 200, 25.0, limit)
+    key: str, title: str, cost: tuple[float, float], late: tuple[float, float],
+    budget: float = 25.0, limit: float = 300.0,
+) -> Contestant:  # fmt: skip
+    return Contestant(key, title, ALL_ARMS, key, None, cost, late, 200, budget, limit)
 
 
 _PEERS = {peer.name: peer for peer in fleet.PEERS}
@@ -67,7 +70,7 @@ _PEERS = {peer.name: peer for peer in fleet.PEERS}
 def _other(name: str, policy: str, fixed: float, each: float) -> Contestant:
     cost = (fixed, each)
     return Contestant(
-        name.lower(), f"{name}, {policy}", OTHERS, "", None, cost, cost, 20, 15.0, 80.0,
+        name.lower(), f"{name}, {policy}", OTHERS, "", None, cost, cost, 20, 15.0, 70.0,
         _PEERS[name],
     )  # fmt: skip
 
@@ -77,11 +80,11 @@ CONTESTANTS = (
     _bounded("race-8", "Race, M = 8", "race", 8),
     _bounded("race-32", "Race, M = 32", "race", 32),
     _bounded("ucb-m-8", "UCB-M, M = 8", "ucb-m", 8),
-    _all_arms("subsampled-greedy", "Subsampled greedy", (0.1, 0.0), (0.2, 0.0), 300.0),
-    _all_arms("imed", "IMED", (0.0, 0.011), (1.0, 0.008), 300.0),
-    _all_arms("ts", "Thompson sampling", (0.0, 0.008), (0.0, 0.043), 300.0),
-    _all_arms("kl-ucb", "KL-UCB", (0.0, 0.008), (8.0, 0.012), 60.0),
-    _all_arms("ucb1", "UCB1", (0.0, 0.003), (0.2, 0.004), 60.0),
+    _all_arms("subsampled-greedy", "Subsampled greedy", (0.05, 0.0), (0.1, 0.0)),
+    _all_arms("imed", "IMED", (0.0, 0.011), (1.0, 0.008)),
+    _all_arms("ts", "Thompson sampling", (0.0, 0.008), (0.0, 0.043)),
+    _all_arms("kl-ucb", "KL-UCB", (0.0, 0.008), (8.0, 0.012), 10.0, 30.0),
+    _all_arms("ucb1", "UCB1", (0.0, 0.003), (0.2, 0.004), 10.0, 30.0),
     _other("gittins", "its own engine", 5.0, 0.28),
     _other("pymab", "Thompson", 7.0, 0.042),
     _other("river", "Thompson", 30.0, 0.7),

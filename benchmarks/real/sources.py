@@ -246,6 +246,14 @@ class Arms:
     few_rows: int
     means: tuple[float, ...]
     """Of each arm, in the order of its name."""
+    file: Path | None = None
+
+    @property
+    def instance(self) -> str | list[float]:
+        """What handful simulates: the file, or the means if there is none."""
+        if self.file is None:
+            return list(self.means)
+        return f"data:{self.file}?arm=arm&reward=reward&least={LEAST_ROWS}"
 
     @property
     def best(self) -> float:
@@ -269,4 +277,5 @@ def arms(file: Path) -> Arms:
     many = found.filter(pl.col("rows") >= LEAST_ROWS)
     few = found.filter(pl.col("rows") < LEAST_ROWS)
     means = many.select(pl.col("reward").cast(pl.Int64) / pl.col("rows")).to_series()
-    return Arms(int(many["rows"].sum()), len(few), int(few["rows"].sum()), tuple(means.to_list()))
+    rows, few_rows = int(many["rows"].sum()), int(few["rows"].sum())
+    return Arms(rows, len(few), few_rows, tuple(means.to_list()), file)
