@@ -198,7 +198,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(spec: str, nearest: str) ->
 
 @pytest.mark.parametrize("spec", ["", "zzz:10"])
 def test_a_name_unlike_any_other_is_refused_with_all_of_them(spec: str) -> None:
-    with pytest.raises(UnknownNameError, match=r"known: .*bernoulli, beta, linear, power"):
+    with pytest.raises(UnknownNameError, match=r"known: .*bernoulli, beta, data, linear, power"):
         instance(spec)
 
 
@@ -310,7 +310,7 @@ def test_rates_by_label_are_bernoulli_arms_in_their_order() -> None:
 
 def test_what_is_no_instance_has_a_short_message_that_says_what_to_give() -> None:
     pandas: Any = import_module("pandas")
-    with pytest.raises(SettingError, match="DataFrame, whose columns would become the means"):
+    with pytest.raises(SettingError, match="DataFrame: for rewards from rows give"):
         instance(pandas.DataFrame({"rate": [0.1, 0.2]}))
     with pytest.raises(SettingError) as caught:
         instance(set(range(10_000)))  # type: ignore[arg-type]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from handful.instances import instance
 from handful.simulation import compiled, engines, plan
 from handful.simulation.kernels.lanes import WIDTH
+from handful.simulation.kernels.world import Distribution
 from handful.simulation.kinds import kind_of
 from handful.simulation.outcome import Outcome, joined
 from handful.simulation.plan import Cell
 from handful.simulation.reference import simulate_run
+
+TRIALS = Distribution.of(instance("linear:2"))
+"""Of Bernoulli rewards, as kernels take it."""
 
 
 def assert_same(one: Outcome, other: Outcome) -> None:

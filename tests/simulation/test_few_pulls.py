@@ -19,6 +19,7 @@ from handful.simulation.kernels.few_pulls import CELLS, LONGEST
 from handful.simulation.kernels.lanes import WIDTH
 from tests.fit import LEVEL, follows
 from tests.posteriors import Record, win_probabilities, wins_fit
+from tests.simulation.agree import TRIALS
 from tests.simulation.test_thompson import exact_h, exact_probability
 
 
@@ -27,7 +28,7 @@ def room_for(m: int, lanes: int, seed: int) -> tuple[Space, Luck]:
     for lane in range(lanes):
         for words, name in ((room.choices, "choices"), (room.rewards, "rewards")):
             words[lane], words[lanes + lane] = stream(name, seed, lane)
-    return room, Luck(room.choices, room.rewards, room.tape, False, 0, 0.0)
+    return room, Luck(room.choices, room.rewards, room.tape, False, TRIALS)
 
 
 # Two arms.

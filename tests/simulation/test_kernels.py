@@ -18,12 +18,13 @@ from handful.compiling.jit import kernel
 from handful.core import rng
 from handful.core.rng import Generator, stream
 from handful.core.shuffle import Shuffle, backward, forward
-from handful.instances import Instance, distributions, instance, means
+from handful.instances import Instance, distributions, from_data, instance, means
 from handful.simulation import reference
 from handful.simulation.kernels.block import LINE, ROOM, Room, space
 from handful.simulation.kernels.exact import plus, times
 from handful.simulation.kernels.world import (
     World,
+    any_centre,
     any_reward,
     bernoulli_reward,
     tape_uniform,
@@ -199,10 +200,10 @@ def test_compiled_shuffles_are_the_plain_ones(K: int) -> None:
 def meet_all(world: World, arms: Ints, generator: Any, out: Floats) -> None:
     for i in range(len(arms)):
         mean = means.mean_of(world.kind, arms[i], world.n_arms, world.a, world.top, world.listed)
-        centre = distributions.centre_of(world.distribution, mean, world.spread)
+        centre = any_centre(world.distribution, mean, arms[i])
         out[i, 0] = mean
         out[i, 1] = centre
-        out[i, 2] = distributions.draw(world.distribution, mean, centre, world.spread, generator)
+        out[i, 2] = any_reward(world.distribution, arms[i], mean, centre, False, 0, i, generator)
 
 
 def some_arms(world: Instance, count: int) -> list[int]:
@@ -214,7 +215,9 @@ def plainly_met(world: Instance, arms: Sequence[int], generator: Generator) -> l
     rows = []
     for arm in arms:
         mean = world.mean(arm)
-        centre = distributions.centre_of(world.distribution, mean, world.spread)
+        centre = float(arm)
+        if world.rows is None:
+            centre = distributions.centre_of(world.distribution, mean, world.spread)
         rows.append([mean, centre, world.draw(arm, generator)])
     return rows
 
@@ -233,6 +236,14 @@ def test_compiled_truncated_normals_are_the_plain_ones(spec: str, spread: float)
     check_world(instance(f"{spec}+truncnorm:{spread!r}"), 50)
 
 
+def test_compiled_draws_from_rows_are_the_plain_ones() -> None:
+    dice = random.Random(5)
+    arms = [dice.randrange(9) for _ in range(200)]
+    world = from_data({"arm": arms, "reward": [dice.random() for _ in arms]})
+    assert world.rows is not None
+    check_world(world, 500)
+
+
 def check_world(world: Instance, count: int) -> None:
     arms = some_arms(world, count)
     generator = stream("worlds", world.name)
@@ -249,13 +260,13 @@ def check_world(world: Instance, count: int) -> None:
 def play_tape(world: World, arms: Ints, tape: Words, generator: Words, out: Floats) -> None:
     for t in range(len(arms)):
         mean = means.mean_of(world.kind, arms[t], world.n_arms, world.a, world.top, world.listed)
-        centre = distributions.centre_of(world.distribution, mean, world.spread)
+        centre = any_centre(world.distribution, mean, arms[t])
         key = tape[0]
-        out[t, 0] = any_reward(
-            world.distribution, arms[t], mean, centre, world.spread, True, key, t, generator
-        )
+        out[t, 0] = any_reward(world.distribution, arms[t], mean, centre, True, key, t, generator)
         out[t, 1] = tape_uniform(key, t, arms[t])
-        out[t, 2] = bernoulli_reward(0, arms[t], mean, 0.0, 0.0, True, key, t, generator)
+        out[t, 2] = bernoulli_reward(
+            world.distribution, arms[t], mean, 0.0, True, key, t, generator
+        )
 
 
 @pytest.mark.parametrize("distribution", ["bernoulli", "beta", "uniform", "truncnorm"])

@@ -35,7 +35,7 @@ from handful.simulation.kernels.world import FEW, Build
 from handful.simulation.outcome import Outcome
 from handful.simulation.plan import Cell
 from handful.simulation.reference import simulate_run
-from tests.simulation.agree import assert_same, first
+from tests.simulation.agree import TRIALS, assert_same, first
 
 LEVEL = 1e-4 / 330
 RUNS = 1000
@@ -215,7 +215,7 @@ def test_an_arm_that_is_not_watched_can_have_the_highest_mean() -> None:
         room: Any = space(20, 1)
         memory = room.memory
         room.rewards[:] = stream("state", int(skipping))
-        luck = Luck(room.choices, room.rewards, room.tape, False, 0, 0.0)
+        luck = Luck(room.choices, room.rewards, room.tape, False, TRIALS)
         memory.mus[:] = 0.5
         mine = []
         for _ in range(4000):

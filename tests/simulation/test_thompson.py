@@ -18,6 +18,7 @@ from handful.simulation.kernels import posteriors, thompson
 from handful.simulation.kernels.block import Luck, Memory, Scratch, Space, space
 from handful.simulation.kernels.lanes import WIDTH
 from tests.posteriors import Record, random_record, win_probabilities, wins_fit
+from tests.simulation.agree import TRIALS
 
 # Two arms.
 
@@ -73,7 +74,7 @@ def new_duel(mu0: float, mu1: float, seed: int) -> tuple[Space, Luck]:
     for lane in range(WIDTH):
         for words, name in ((room.choices, "choices"), (room.rewards, "rewards")):
             words[lane], words[WIDTH + lane] = stream(name, seed, lane)
-    return room, Luck(room.choices, room.rewards, room.tape, False, 0, 0.0)
+    return room, Luck(room.choices, room.rewards, room.tape, False, TRIALS)
 
 
 def run_duel(until: int, t: int, memory: Memory, luck: Luck, scratch: Scratch) -> None:
@@ -154,7 +155,7 @@ def picked(record: Record, picks: int, count: Any) -> list[int]:
     room.memory.mus[:] = 0.5
     room.choices[:] = stream("picks", m, sum(pulls))
     room.rewards[:] = stream("rewards", m)
-    luck = Luck(room.choices, room.rewards, room.tape, False, 0, 0.0)
+    luck = Luck(room.choices, room.rewards, room.tape, False, TRIALS)
     wins = np.zeros(m, dtype=np.int64)
     with np.errstate(over="ignore"):
         count(picks, m, np.array(pulls), np.array(sums), room.memory, luck, wins)

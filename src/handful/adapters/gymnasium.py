@@ -86,7 +86,7 @@ class BanditEnv(gymnasium.Env[np.int64, int | np.int64]):
                 f"there is no arm {action!r}: give an integer from 0 to {self.instance.n_arms - 1}"
             )
         mean = self.instance.mean(int(action), self._arms_key)
-        reward = self.instance.draw_at(mean, self._rewards)
+        reward = self.instance.draw_at(mean, self._rewards, int(action))
         arrived = self._deliver(reward)
         self._step += 1
         info = {"mean": mean, "regret": self._best - mean, "arrived": arrived}

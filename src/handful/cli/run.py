@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from handful.cli import options
-from handful.cli.show import HELP, check_out, compiling, number, progress, table
+from handful.cli.show import HELP, check_out, compiling, number, progress, say_data, table
 from handful.errors import SettingError, WriteError, shortened
 from handful.simulation import Cell, Result, cell, run_cell, write_csv, write_parquet
 from handful.simulation.plan import ENGINES, parse_policy
@@ -111,6 +111,7 @@ def command(
                 )
         for planned in cells:
             planned.instance.quantile(rho)
+    say_data(planned.instance for planned in cells)
     results = _run(cells, engine, os.cpu_count() or 1 if n_jobs is None else n_jobs)
     failed = None if out is None else _write(results, out)
     if as_json:

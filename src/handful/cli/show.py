@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
@@ -24,6 +24,7 @@ from handful.errors import SettingError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from handful.instances import Instance
     from handful.simulation.plan import Cell
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -47,6 +48,12 @@ def compiling(planned: Cell) -> str:
     if not sys.stderr.isatty():
         click.echo(f"{what}: {planned.policy.name}", err=True)
     return what
+
+
+def say_data(worlds: Iterable[Instance]) -> None:
+    """Say, once for each, which arms and rows of instances from data are used."""
+    for said in dict.fromkeys(str(world) for world in worlds if world.origin is not None):
+        click.echo(said, err=True)
 
 
 def number(text: str | int) -> int:

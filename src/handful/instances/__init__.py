@@ -9,6 +9,9 @@
 plus comes a reward distribution other than Bernoulli: `linear:100+beta`, `+uniform`, `+constant`,
 `+truncnorm:0.1`.
 
+`data:FILE?arm=COLUMN&reward=COLUMN` resamples the rewards in a file, and `from_data` those in a
+frame: see `data.py`.
+
 Kinds of instances are registered in `catalogue.py`, reward distributions in `distributions.py`.
 """
 
@@ -16,5 +19,6 @@ from __future__ import annotations
 
 from handful.instances.base import Instance
 from handful.instances.catalogue import instance
+from handful.instances.data import from_data
 
-__all__ = ["Instance", "instance"]
+__all__ = ["Instance", "from_data", "instance"]

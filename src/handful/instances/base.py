@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from handful.core.arms import ENDLESS
 from handful.core.rng import Generator
@@ -12,6 +14,33 @@ from handful.instances import distributions, means
 
 MAX_SORTED = 10**6
 """The largest number of means that are sorted to find a quantile."""
+
+
+class Rows(NamedTuple):
+    """Rewards that are drawn from rows: those of group g are from starts[g] to before stops[g].
+
+    A group is an arm, or an arm in a period (`handful.instances.data`).
+    """
+
+    rewards: array[float]
+    starts: array[int]
+    stops: array[int]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The data that an instance was made from."""
+
+    digest: str
+    """Of all that a simulation takes from the data. Equal data have it, whatever the file."""
+    file: str
+    """The file as it was given; empty for a frame."""
+    said: str
+    """How many rows and arms were used, left out and pooled, in a sentence or two."""
+    labels: tuple[str, ...] = field(repr=False)
+    """The labels of the arms, by index."""
+    counts: tuple[int, ...] = field(repr=False)
+    """The rows of the arms, by index."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +62,19 @@ class Instance:
     """The best arm of a finite set is among the first so many."""
     distribution: int = distributions.BERNOULLI
     spread: float = 0.0
+    origin: Origin | None = None
+    """Of an instance from data."""
+    rows: Rows | None = field(default=None, repr=False, compare=False)
+    """What rewards are drawn from, if the distribution is `distributions.ROWS`."""
     _centres: dict[float, float] = field(default_factory=dict, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return self.name if self.origin is None else f"{self.name}: {self.origin.said}"
+
+    @property
+    def key(self) -> str:
+        """Identify the instance: its name, or a digest of the data that it was made from."""
+        return self.name if self.origin is None else f"data:{self.origin.digest}"
 
     @property
     def endless(self) -> bool:
@@ -73,10 +114,13 @@ class Instance:
 
     def draw(self, arm: int, rng: Generator, key: int = 0) -> float:
         """Draw a reward of an arm."""
-        return self.draw_at(self.mean(arm, key), rng)
+        return self.draw_at(self.mean(arm, key), rng, arm)
 
-    def draw_at(self, mean: float, rng: Generator) -> float:
-        """Draw a reward of an arm that has this mean."""
+    def draw_at(self, mean: float, rng: Generator, group: int) -> float:
+        """Draw a reward of an arm that has this mean, or of a group of rows."""
+        if self.rows is not None:
+            rows = self.rows
+            return distributions.resampled(rows.rewards, rows.starts[group], rows.stops[group], rng)
         return distributions.draw(self.distribution, mean, self._centre(mean), self.spread, rng)
 
     def _centre(self, mean: float) -> float:

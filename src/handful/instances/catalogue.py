@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
-from handful.core.arms import ENDLESS, refuse_frame
+from handful.core.arms import ENDLESS
 from handful.errors import SettingError, UnknownNameError, shortened
-from handful.instances import means
+from handful.instances import data, means
 from handful.instances.base import Instance
 from handful.instances.distributions import BERNOULLI, CODES, DISTRIBUTIONS, MIN_SPREAD
 
@@ -44,17 +44,23 @@ def instance(spec: str | Instance | Sequence[float] | Mapping[Any, float]) -> In
     """Return the instance of that name, or Bernoulli arms with these means."""
     if isinstance(spec, Instance):
         return spec
-    refuse_frame(spec, "means")
+    if hasattr(type(spec), "columns"):
+        raise SettingError(
+            f"instance is a {type(spec).__name__}: for rewards from rows give handful.instances."
+            "from_data(frame, arm=..., reward=...), for means one column as a list"
+        )
     if isinstance(spec, Mapping):
         spec = list(spec.values())
     if isinstance(spec, list | tuple):
         spec = "bernoulli:" + ",".join(map(str, spec))
     if not isinstance(spec, str):
-        forms = ", ".join(kind.form for kind in KINDS.values())
+        forms = ", ".join([*(kind.form for kind in KINDS.values()), data.FORM])
         raise SettingError(
             f"instance={reprlib.repr(spec)} is not a name such as 'linear:100', nor a list of "
             f"means: give means or a name of the form {forms}"
         )
+    if spec.strip().startswith(data.PREFIX):
+        return data.from_name(spec)
     world, *distribution = re.split(r"\+(?=[A-Za-z]|$)", spec.strip(), maxsplit=1)
     name, _, rest = ALIASES.get(world, world).partition(":")
     arguments = rest.split(":") if rest else []
@@ -69,7 +75,9 @@ def instance(spec: str | Instance | Sequence[float] | Mapping[Any, float]) -> In
                 f"instance {shortened(spec)!r} has no name: for arms with these means give "
                 f"'bernoulli:{shortened(spec)}'"
             )
-        raise UnknownNameError("instance", name, [*KINDS, *ALIASES, "B_L", "B_0.3", "B_0.6"])
+        raise UnknownNameError(
+            "instance", name, [*KINDS, "data", *ALIASES, "B_L", "B_0.3", "B_0.6"]
+        )
     code, spread, suffix = _distribution(spec, *distribution)
     kind = KINDS[name]
     if len(arguments) not in kind.arguments:
@@ -82,6 +90,23 @@ def instance(spec: str | Instance | Sequence[float] | Mapping[Any, float]) -> In
             f"{margin:g}], or 0, 1"
         )
     return replace(parsed, name=parsed.name + suffix, distribution=code, spread=spread)
+
+
+def instance_of(settings: Mapping[str, Any]) -> Instance:
+    """Return the instance that a result with these settings was simulated on.
+
+    Data are read again: an error is raised if they are not there, or are not what they were.
+    """
+    name = settings["instance"]
+    if "digest" not in settings:
+        return instance(name)
+    if not settings["file"]:
+        raise SettingError(f"{name} was simulated on a frame, which is not part of its results")
+    options = name.rpartition("?")[2]
+    found = instance(f"{data.PREFIX}{settings['file']}?{options}")
+    if found.origin is None or found.origin.digest != settings["digest"]:
+        raise SettingError(f"{settings['file']} is not what it was when {name} was simulated")
+    return found
 
 
 def _kind(name: str, form: str, *arguments: int) -> Callable[[Parser], Parser]:

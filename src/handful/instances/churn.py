@@ -13,6 +13,7 @@ from __future__ import annotations
 from handful.core.rng import Generator, uniform
 from handful.errors import SettingError, integer
 from handful.instances.base import Instance
+from handful.instances.drift import refuse_rows
 
 
 def churn(every: int | None) -> int:
@@ -28,6 +29,7 @@ def churn(every: int | None) -> int:
 def check_churn(every: int, world: Instance, most_arms: int, horizon: int) -> None:
     """Refuse arms that cannot come and go on an instance."""
     given = f"churn={every}"
+    refuse_rows(given, world)
     if world.endless:
         raise SettingError(
             f"{given}: {world.name} has endless arms, which do not come and go: give a finite set"

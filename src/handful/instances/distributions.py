@@ -7,6 +7,8 @@
     truncnorm:SIGMA    a normal distribution with standard deviation SIGMA (0.1 unless given)
                        truncated to [0, 1], centred so that its mean *after* truncation is mu
 
+Rewards of data (`data.py`) are drawn from rows, by `resampled`, and not from a mean.
+
 `draw` draws from any of them by its code. The number in a name, NU or SIGMA, is the spread; the
 centre is what must be solved for, once, when an arm enters memory. The simulator compiles these
 functions as they stand. Adding a distribution is described in CONTRIBUTING.md.
@@ -15,7 +17,7 @@ functions as they stand. Adding a distribution is described in CONTRIBUTING.md.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from handful.core.rng import Generator, beta, normal, uniform
 
@@ -45,6 +47,12 @@ def _register(distribution: Distribution) -> int:
     return CODES[distribution.name]
 
 
+class Numbers(Protocol):
+    """Numbers by index: an array, also in kernels."""
+
+    def __getitem__(self, index: int, /) -> float: ...
+
+
 BERNOULLI = _register(Distribution("bernoulli"))
 BETA = _register(Distribution("beta", default_spread=4.0, max_spread=1e6))
 UNIFORM = _register(Distribution("uniform"))
@@ -52,6 +60,8 @@ CONSTANT = _register(Distribution("constant"))
 TRUNCNORM = _register(
     Distribution("truncnorm", default_spread=0.1, max_spread=10.0, has_centre=True, margin=1e-6)
 )
+ROWS = -1
+"""The code of rewards that are drawn from rows. No name of a distribution means it."""
 
 
 def draw(code: int, mean: float, centre: float, spread: float, rng: Generator) -> float:
@@ -72,6 +82,11 @@ def centre_of(code: int, mean: float, spread: float) -> float:
     if code == TRUNCNORM and 0.0 < mean < 1.0:
         return _normal_centre(mean, spread)
     return 0.0
+
+
+def resampled(rows: Numbers, start: int, stop: int, rng: Generator) -> float:
+    """Draw one of the rows from `start` to before `stop`, each with the same probability."""
+    return rows[start + int(uniform(rng) * (stop - start))]
 
 
 def bernoulli(mean: float, rng: Generator) -> float:

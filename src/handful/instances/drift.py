@@ -61,6 +61,7 @@ class Drift:
     def check(self, world: Instance, most_arms: int, horizon: int) -> None:
         """Refuse a change that the instance cannot go through."""
         given = f"drift={self.name}"
+        refuse_rows(given, world)
         if world.n_arms > most_arms:
             arms = "endless arms" if world.endless else f"{world.n_arms} arms"
             raise SettingError(
@@ -114,6 +115,15 @@ def drift(spec: str) -> Drift:
     if kind == SWAP and not (number == int(number) and 1 <= number <= MOST_SWAPS):
         raise SettingError(f"drift={spec}: N must be an integer from 1 to {MOST_SWAPS}")
     return Drift(kind, number)
+
+
+def refuse_rows(given: str, world: Instance) -> None:
+    """Refuse arms whose means would change although their rewards are drawn from rows."""
+    if world.rows is not None:
+        raise SettingError(
+            f"{given}: the rewards of {world.name} are not all 0 or 1: they are drawn from rows, "
+            "and there are none for other means"
+        )
 
 
 def mean_range(world: Instance) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import SettingError, UnknownNameError, shortened
-from handful.instances import instance
+from handful.instances.catalogue import instance_of
 from handful.plots.stays import FULL_SET, stays_of
 from handful.plots.style import (
     DASHES,
@@ -179,8 +179,8 @@ def pulls_of(result: Result) -> NDArray[Any]:
             "are counted for finite sets of up to 4096 arms"
         )
     try:
-        world = instance(result.settings["instance"])
-    except SettingError:  # an instance of one's own
+        world = instance_of(result.settings)
+    except SettingError:  # an instance of one's own, or data that are not there
         return pulls
     means = np.array([world.mean(arm) for arm in range(pulls.shape[1])])
     ordered: NDArray[Any] = pulls[:, np.argsort(-means, kind="stable")]

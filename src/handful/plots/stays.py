@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handful.errors import SettingError, UnknownNameError, integer, shortened
-from handful.instances import instance
+from handful.instances.catalogue import instance_of
 from handful.policies import policy_class
 from handful.policies.phased import PhasedPolicy
 from handful.policies.schedule import pulls_before, rounds
@@ -94,8 +94,8 @@ def means_of(result: Result, run: int, arms: Ints) -> NDArray[np.float64] | None
     """Return the means of arms in a run, if the instance is known by name."""
     settings = result.settings
     try:
-        world = instance(settings["instance"])
-    except SettingError:  # an instance of one's own
+        world = instance_of(settings)
+    except SettingError:  # an instance of one's own, or data that are not there
         return None
     if world.n_arms != settings["n_arms"] or (world.endless and "id" not in settings):
         return None

@@ -217,6 +217,7 @@ def _resolved(planned: Cell, done: Execution) -> dict[str, Any]:
         "instance": planned.instance.name,
         "n_arms": planned.instance.n_arms,
         "best_mean": planned.instance.best_mean,
+        **_origin(planned.instance),
         **planned.how_run(),
         "engine": done.engine,
         "version": handful.__version__,
@@ -225,6 +226,13 @@ def _resolved(planned: Cell, done: Execution) -> dict[str, Any]:
         "pulls_per_second": pulls / max(done.seconds, 1e-9),
         "peak_rss_bytes": peak_rss_bytes(),
     }
+
+
+def _origin(world: Instance) -> dict[str, str]:
+    """Return what results say of the data that an instance was made from."""
+    if world.origin is None:
+        return {}
+    return {"file": world.origin.file, "digest": world.origin.digest, "data": world.origin.said}
 
 
 def peak_rss_bytes() -> int:

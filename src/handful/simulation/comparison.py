@@ -23,6 +23,7 @@ from handful.simulation.result import Estimate, Result
 
 _COMMON = ("instance", "horizon", "seed", "first_run", "runs")
 """Settings that two results must share for their runs to be pairs."""
+_NAMES = {"first_run": "first run", "clicks_only": "clicks only", "digest": "data"}
 
 
 @dataclass(frozen=True)
@@ -130,11 +131,11 @@ def paired(a: Result, b: Result) -> Comparison:
                 f"{result.label} on {result.world} was simulated without a common "
                 "tape, so its runs cannot be paired: simulate both with tape=True and one seed"
             )
-    for key in (*_COMMON, *TRAFFIC):
+    for key in (*_COMMON, "digest", *TRAFFIC):
         one, other = a.settings.get(key, 0), b.settings.get(key, 0)
         if one != other:
             raise SettingError(
-                f"the results differ in their {key.replace('_', ' ')} ({one} and {other}), so "
+                f"the results differ in their {_NAMES.get(key, key)} ({one} and {other}), so "
                 "their runs are not pairs: simulate both with the same"
             )
     return Comparison(a, b)

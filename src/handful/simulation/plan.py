@@ -57,7 +57,8 @@ class Cell:
             return self.known_as
         values = check_settings(self.policy, self.settings)
         given = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
-        return f"{self.policy.name}{given} M={self.memory} {self.world}"
+        busy = f" {self.traffic.name}" if self.traffic else ""
+        return f"{self.policy.name}{given} M={self.memory} {self.instance.key}{busy}"
 
     @property
     def world(self) -> str:

@@ -172,7 +172,7 @@ def _simulate_in_traffic(
         if cell.tape:
             rng = _tape_generator(key, t - 1, arm)
         mean = mean_now(arm)
-        reward = world.draw_at(mean, rng)
+        reward = world.draw_at(mean, rng, arm)
         total.add(best - mean)
         if pulls is not None:
             pulls[0, arm] += 1

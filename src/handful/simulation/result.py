@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from handful.errors import MissingExtraError, SettingError, shortened
 from handful.files.writing import write_file
-from handful.instances import instance
+from handful.instances.catalogue import instance_of
 from handful.instances.traffic import in_words
 from handful.policies.definition import UNBOUNDED
 from handful.simulation.outcome import Outcome, Stays
@@ -146,7 +146,7 @@ class Result:
                     f"quantile regret compares with a fixed mean, and with {change}={s[change]} "
                     "the means change: leave rho out"
                 )
-        shortfall = s["best_mean"] - instance(s["instance"]).quantile(rho)
+        shortfall = s["best_mean"] - instance_of(s).quantile(rho)
         return Estimate(self.curve.per_run[:, -1] - s["horizon"] * shortfall)
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 
 from handful.compiling.arrays import Floats, Ints, Words
 from handful.compiling.jit import named
-from handful.simulation.kernels.world import Build, World, arm_facts
+from handful.simulation.kernels.world import Build, Distribution, World, arm_facts
 
 TABLE = 2**20
 """Entries of a table; what lies beyond is computed when needed."""
@@ -63,8 +63,7 @@ class Luck(NamedTuple):
     rewards: Words
     tape: Words
     on_tape: bool
-    distribution: int
-    spread: float
+    distribution: Distribution
 
 
 class Tables(NamedTuple):
@@ -140,7 +139,7 @@ def entry(build: Build) -> Callable[..., None]:
         mu = mean_in(world, arm, key, generator)
         memory.arms[at] = arm
         memory.mus[at] = mu
-        memory.centres[at] = centre_of(world.distribution, mu, world.spread)
+        memory.centres[at] = centre_of(world.distribution, mu, arm)
         memory.gaps[at] = world.best_mean - mu
         memory.n[at] = 0
         memory.s[at] = 0.0

@@ -178,7 +178,7 @@ def segment(scores: Scores, kin: str, build: Build) -> Segment:
             else:
                 x = reward(
                     luck.distribution, memory.arms[leader], mus[leader], memory.centres[leader],
-                    luck.spread, luck.on_tape, luck.tape[0], clock + t, luck.rewards,
+                    luck.on_tape, luck.tape[0], clock + t, luck.rewards,
                 )  # fmt: skip
             s[leader] += x
             n[leader] += 1

@@ -103,7 +103,7 @@ def phased_kernel(rule: Rule, build: Build) -> Callable[..., None]:
             tape[lane] = batch.tape[r]
             high[lane] = 0.0
             low[lane] = 0.0
-        luck = Luck(choices, rewards, tape, batch.on_tape, world.distribution, world.spread)
+        luck = Luck(choices, rewards, tape, batch.on_tape, world.distribution)
         t = 0
         g = 0
         stay = 0

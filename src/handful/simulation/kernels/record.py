@@ -177,7 +177,7 @@ def record_kernel(policy: type[Policy], build: Build) -> Callable[..., None]:
                         if t == until or not fails:
                             continue
                 x = 0.0 if fails else reward(
-                    world.distribution, truth.arms[slot], mus[slot], centres[slot], world.spread,
+                    world.distribution, truth.arms[slot], mus[slot], centres[slot],
                     batch.on_tape, tape, t, generator,
                 )  # fmt: skip
                 now.clock += 1

@@ -164,7 +164,7 @@ def _bonus_block(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                     generator[1] = luck.rewards[L + lane]
                     s[i] += reward(
                         luck.distribution, memory.arms[i], memory.mus[i], memory.centres[i],
-                        luck.spread, luck.on_tape, luck.tape[lane], clock, generator,
+                        luck.on_tape, luck.tape[lane], clock, generator,
                     )  # fmt: skip
                     luck.rewards[lane] = generator[0]
                     hat[i] = s[i] / n[i]
@@ -244,7 +244,7 @@ def _bonus_single(rule: Rule, kin: str, build: Build) -> Callable[..., None]:
                         best = i
             x = reward(
                 luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best],
-                luck.spread, luck.on_tape, luck.tape[0], clock, luck.rewards,
+                luck.on_tape, luck.tape[0], clock, luck.rewards,
             )  # fmt: skip
             n[best] += 1
             s[best] += x
@@ -394,7 +394,7 @@ def of_scores(rule: Rule, kin: str, build: Build) -> Segment:
                     raise RuleError(NAN)
             x = reward(
                 luck.distribution, memory.arms[best], memory.mus[best], memory.centres[best],
-                luck.spread, luck.on_tape, luck.tape[0], clock, luck.rewards,
+                luck.on_tape, luck.tape[0], clock, luck.rewards,
             )  # fmt: skip
             n[best] += 1
             s[best] += credit(x, choices)

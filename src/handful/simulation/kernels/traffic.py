@@ -228,7 +228,7 @@ def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callab
                             batch.pulls[r, arm] += n[i]
                             n[i] = 0
                             mus[i] = means[arm]
-                            centres[i] = centre_of(world.distribution, mus[i], world.spread)
+                            centres[i] = centre_of(world.distribution, mus[i], arm)
                             gaps[i] = best - mus[i]
                             if clairvoyant and now.born[i] == stays[i]:
                                 now.true_mean[i] = mus[i]
@@ -258,14 +258,14 @@ def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callab
                     )
                     truth.arms[slot] = arm
                     mus[slot] = mu
-                    centres[slot] = centre_of(world.distribution, mu, world.spread)
+                    centres[slot] = centre_of(world.distribution, mu, arm)
                     gaps[slot] = best - mu
                     n[slot] = 0
                     stays[slot] = now.born[slot]
                     if clairvoyant:
                         now.true_mean[slot] = mu
                 value = reward(
-                    world.distribution, truth.arms[slot], mus[slot], centres[slot], world.spread,
+                    world.distribution, truth.arms[slot], mus[slot], centres[slot],
                     batch.on_tape, tape, t, generator,
                 )  # fmt: skip
                 flight.issue(now, slot)

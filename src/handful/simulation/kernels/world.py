@@ -38,10 +38,40 @@ for _function in (
     means.mean_of,
     means.reservoir_mean,
     distributions.bernoulli,
+    distributions.resampled,
     distributions.draw,
     distributions.centre_of,
 ):
     use(_function)
+
+
+class Distribution(NamedTuple):
+    """What rewards are drawn from.
+
+    Of data, `rows` has the rewards; those of group g are from `starts[g]` to before `stops[g]`. A
+    group is an arm, or an arm in a period (`handful.instances.data`).
+    """
+
+    code: int
+    spread: float
+    rows: Floats
+    starts: Ints
+    stops: Ints
+
+    @classmethod
+    def of(cls, instance: Instance) -> Distribution:
+        """The distribution of an instance as a kernel takes it."""
+        code, spread = instance.distribution, float(instance.spread)
+        if instance.rows is None:
+            return cls(code, spread, np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        rewards, starts, stops = instance.rows
+        return cls(
+            code,
+            spread,
+            np.frombuffer(rewards, dtype=np.float64),
+            np.frombuffer(starts, dtype=np.int64),
+            np.frombuffer(stops, dtype=np.int64),
+        )
 
 
 class World(NamedTuple):
@@ -53,8 +83,7 @@ class World(NamedTuple):
     b: float
     top: float
     listed: Floats
-    distribution: int
-    spread: float
+    distribution: Distribution
     best_mean: float
 
     @classmethod
@@ -67,8 +96,7 @@ class World(NamedTuple):
             float(instance.b),
             float(instance.top),
             np.array(instance.listed, dtype=np.float64),
-            instance.distribution,
-            float(instance.spread),
+            Distribution.of(instance),
             instance.best_mean,
         )
 
@@ -156,7 +184,7 @@ def tape_uniform(key: int, t: int, arm: int) -> float:
 
 @use
 def bernoulli_reward(
-    code: int, arm: int, mean: float, centre: float, spread: float,
+    distribution: Distribution, arm: int, mean: float, centre: float,
     on_tape: bool, key: int, t: int, generator: Any,
 ) -> float:  # fmt: skip
     """The Bernoulli reward of an arm at pull t (from 0): from the tape, or the stream's next."""
@@ -167,18 +195,30 @@ def bernoulli_reward(
 
 @use
 def any_reward(
-    code: int, arm: int, mean: float, centre: float, spread: float,
+    distribution: Distribution, arm: int, mean: float, centre: float,
     on_tape: bool, key: int, t: int, generator: Any,
 ) -> float:  # fmt: skip
     """The reward of an arm at pull t, from any distribution."""
     if on_tape:
         generator[0] = rng.tape_word(key, as_word(t), as_word(arm))
         generator[1] = as_word(rng.GOLDEN)
+    code, spread, rows, starts, stops = distribution
+    if code == distributions.ROWS:
+        group = int(centre)
+        return distributions.resampled(rows, starts[group], stops[group], generator)
     return distributions.draw(code, mean, centre, spread, generator)
 
 
 @use
-def no_centre(code: int, mean: float, spread: float) -> float:
+def any_centre(distribution: Distribution, mean: float, group: int) -> float:
+    """Return the centre of a distribution; for data, the group of rows, as a number."""
+    if distribution.code == distributions.ROWS:
+        return float(group)
+    return distributions.centre_of(distribution.code, mean, distribution.spread)
+
+
+@use
+def no_centre(distribution: Distribution, mean: float, group: int) -> float:
     """Return the centre of distributions that have none."""
     return 0.0
 
@@ -192,5 +232,5 @@ def arm_facts(build: Build) -> tuple[Callable[..., float], Callable[..., float]]
     """Return the functions that find the mean and the centre of an arm."""
     return (
         endless_mean if build.endless else finite_mean,
-        no_centre if build.bernoulli else distributions.centre_of,
+        no_centre if build.bernoulli else any_centre,
     )

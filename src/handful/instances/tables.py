@@ -1,0 +1,169 @@
+"""Read a table of arms and rewards: a file or a frame; every value is checked.
+
+The result is a polars frame with the columns `arm` (integers or text) and `reward` (in [0, 1]), in
+the order of the rows. Only these columns are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from handful.errors import MissingExtraError, SettingError, shortened
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDINGS = (".parquet", ".csv")
+UNIT = (0.0, 1.0)
+
+
+def read_table(data: Any, columns: Mapping[str, str], rescale: tuple[float, float]) -> pl.DataFrame:
+    """Return the columns with these names under ours, checked.
+
+    `data` is a file, a frame or lists by the names of columns; rewards lie in `rescale`.
+    """
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingExtraError("an instance from data", "polars", "sim") from None
+    source = str(data) if isinstance(data, str | Path) else "the table"
+    try:
+        lazy = _lazy(data, columns)
+        there = lazy.collect_schema().names()
+        for what, column in columns.items():
+            if column not in there:
+                listed = shortened(", ".join(map(repr, there)), 200)
+                raise SettingError(
+                    f"{source} has no column {column!r}: it has {listed}; give {what}=COLUMN"
+                )
+        table = lazy.select(pl.col(column).alias(what) for what, column in columns.items())
+        found = table.collect()
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        said = str(error).strip().partition("\n")[0]
+        raise SettingError(f"{source} cannot be read: {said}") from None
+    if found.is_empty():
+        raise SettingError(f"{source} has no rows")
+    return found.with_columns(
+        _arms(found["arm"], columns["arm"], source),
+        _rewards(found["reward"], columns["reward"], source, rescale),
+    )
+
+
+def _lazy(data: Any, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Return any kind of data as a lazy frame."""
+    import polars as pl
+
+    if isinstance(data, str | Path):
+        return _scan(Path(data))
+    if isinstance(data, pl.DataFrame | pl.LazyFrame):
+        return data.lazy()
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
+        used = [column for column in data.columns if column in columns.values()]
+        if len(set(used)) < len(used):
+            raise SettingError(f"the table has two columns of one name: {shortened(str(used))}")
+        return _frame({column: _of_pandas(data[column]) for column in used}, data.columns)
+    if isinstance(data, Mapping):
+        return _frame({column: data[column] for column in data if column in columns.values()}, data)
+    raise SettingError(
+        f"data={shortened(repr(data))} are no table: give a file, a frame of polars or pandas, or "
+        "lists by the names of columns"
+    )
+
+
+def _frame(used: Mapping[str, Any], there: Any) -> pl.LazyFrame:
+    """Return the columns that are used; others are there by name only."""
+    import polars as pl
+
+    try:
+        made = pl.DataFrame({column: pl.Series(values) for column, values in used.items()})
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise SettingError(f"the data are no table: {error}") from None
+    others = {str(column): pl.Series([None]) for column in there if column not in used}
+    return made.lazy() if used else pl.DataFrame(others).lazy()
+
+
+def _of_pandas(column: Any) -> Any:
+    """Return a column of pandas as polars takes it, without pyarrow."""
+    if column.dtype.kind in "biuf" and hasattr(column.dtype, "itemsize"):
+        return column.to_numpy()
+    if str(column.dtype).startswith("datetime64[") and getattr(column.dt, "tz", None) is None:
+        return column.to_numpy()
+    return column.astype(object).where(column.notna(), None).tolist()
+
+
+def _scan(file: Path) -> pl.LazyFrame:
+    import polars as pl
+
+    ending = file.suffix.lower()
+    if ending not in ENDINGS:
+        raise SettingError(f"{file}: give a file whose name ends in {' or '.join(ENDINGS)}")
+    if not file.is_file():
+        raise SettingError(f"there is no file {file}")
+    if ending == ".parquet":
+        return pl.scan_parquet(file, glob=False)
+    # The whole file says what a column has: a label may be text from the millionth row on.
+    return pl.scan_csv(file, infer_schema_length=None, glob=False)
+
+
+def _arms(column: pl.Series, name: str, source: str) -> pl.Series:
+    """Return arms as integers or text."""
+    import polars as pl
+
+    missing = column.null_count()
+    if column.dtype.is_float():
+        missing += int(column.is_nan().sum())
+    if missing:
+        raise SettingError(
+            f"{source}: the column {name!r} of arms is empty in {_rows(missing)}: every row needs "
+            "an arm"
+        )
+    if column.dtype.is_float():
+        if not (column == column.floor()).all() or not (column.abs() < 2.0**53).all():
+            raise SettingError(
+                f"{source}: the column {name!r} of arms has {column.dtype} values that are no "
+                "integers: give labels, text or integers"
+            )
+        return column.cast(pl.Int64)
+    if column.dtype.is_integer():
+        return column
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        raise SettingError(
+            f"{source}: the column {name!r} of arms has values of type {column.dtype}: give "
+            "labels, text or integers"
+        )
+    return column.cast(pl.String)
+
+
+def _rewards(column: pl.Series, name: str, source: str, rescale: tuple[float, float]) -> pl.Series:
+    """Return rewards in [0, 1]."""
+    import polars as pl
+
+    where = f"{source}: the column {name!r} of rewards"
+    if column.null_count() == len(column):
+        raise SettingError(f"{where} is empty")
+    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        text = column.cast(pl.String, strict=False).drop_nulls()
+        first = f", such as {shortened(repr(text[0]))}" if len(text) else ""
+        raise SettingError(f"{where} has values of type {column.dtype}{first}: give numbers")
+    rewards = column.cast(pl.Float64)
+    missing = rewards.null_count() + int(rewards.is_nan().sum())
+    if missing:
+        raise SettingError(
+            f"{where} is empty or NaN in {_rows(missing)}: leave these rows out, or give them a "
+            "reward"
+        )
+    lo, hi = rescale
+    outside = rewards.filter((rewards < lo) | (rewards > hi))
+    if len(outside):
+        least, most = (float(end) for end in rewards.sort()[[0, -1]])
+        raise SettingError(
+            f"{where} has {outside[0]:g}, which is not in [{lo:g}, {hi:g}]: the rewards lie in "
+            f"[{least:g}, {most:g}]; give a range that has them all, rescale=LO,HI"
+        )
+    return rewards if rescale == UNIT else (rewards - lo) / (hi - lo)
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
