@@ -20,6 +20,8 @@ import handful
 from benchmarks.peers import ROOT, PeerError, installed, output
 from benchmarks.real.contestants import CONTESTANTS, Contestant
 from benchmarks.real.sources import Arms
+from handful.policies import policy_class
+from handful.sweeps.part import sources_of
 
 HORIZONS = (10**4, 10**5, 10**6)
 DELAYS = (0, 200)
@@ -43,11 +45,12 @@ class Cell:
     @property
     def key(self) -> str:
         """The name of the file in which the cell is stored."""
+        one = self.contestant
         means = hashlib.sha256(json.dumps(self.arms.means).encode()).hexdigest()[:8]
-        return (
-            f"{self.data}-{means}-{self.contestant.key}-T{self.horizon}-delay{self.delay}"
-            f"-runs{self.runs}"
-        )
+        # Another version of the policy, or of the simulator, makes other runs.
+        code = "" if one.peer else f"-{sources_of(policy_class(one.policy))[:8]}"
+        at = f"T{self.horizon}-delay{self.delay}-runs{self.runs}"
+        return f"{self.data}-{means}-{one.key}{code}-{at}"
 
     @property
     def seconds(self) -> float:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from benchmarks import peers
@@ -16,7 +17,7 @@ from benchmarks.peers import PeerError
 from benchmarks.real import cells
 from benchmarks.real.cells import Cell, Outcome, planned, run_all
 from benchmarks.real.contestants import CONTESTANTS, LEAST_RUNS, OTHERS
-from benchmarks.real.sources import Arms
+from benchmarks.real.sources import LEAST_ROWS, Arms, arms
 from handful.instances import instance
 from handful.policies import policy_class
 from handful.simulation.plan import cell as cell_of
@@ -182,3 +183,18 @@ def test_a_package_that_cannot_be_installed_is_left_out(
     one = Cell("some", ARMS, BY_KEY["river"], 50, 5, 3)
     assert run_all([one], tmp_path, 1, shown.append) == {}
     assert "river is left out: it could not be installed: no network" in shown
+
+
+def test_handful_reads_the_arms_of_the_drivers_from_the_file(tmp_path: Path) -> None:
+    """Both see the same means, in the same order, without arms that have few rows."""
+    rows = {"b": (LEAST_ROWS, 7), "B": (99, 98), "few": (LEAST_ROWS - 1, 1), "ä": (60, 20)}
+    file = tmp_path / "some.parquet"
+    pl.DataFrame(
+        {
+            "arm": [arm for arm, (n, _) in rows.items() for _ in range(n)],
+            "reward": [int(i < ones) for n, ones in rows.values() for i in range(n)],
+        }
+    ).write_parquet(file)
+    found = arms(file)
+    assert instance(found.instance).listed == found.means == (98 / 99, 7 / LEAST_ROWS, 20 / 60)
+    assert instance(replace(found, file=None).instance).listed == found.means
