@@ -97,9 +97,8 @@ def run_all(cells: Sequence[Cell], folder: Path, workers: int, show: Show) -> di
     for cell in cells:
         if cell.runs == 0:
             continue
-        file = folder / f"{cell.key}.json"
-        if file.exists():
-            found[cell] = Outcome(**json.loads(file.read_text()))
+        if (stored := read(cell, folder)) is not None:
+            found[cell] = stored
         else:
             missing.append(cell)
     for cell in missing:
@@ -135,9 +134,20 @@ def _python(contestant: Contestant, show: Show) -> Path | None:
         return None
 
 
-def _stored(cell: Cell, folder: Path) -> Outcome:
+def read(cell: Cell, folder: Path) -> Outcome | None:
+    """Return what came out of a cell if it is stored."""
     file = folder / f"{cell.key}.json"
+    if cell.runs == 0 or not file.exists():
+        return None
+    return Outcome(**json.loads(file.read_text()))
+
+
+def _stored(cell: Cell, folder: Path) -> Outcome:
+    """Run a cell and store it, unless another process has done so meanwhile."""
+    if (stored := read(cell, folder)) is not None:
+        return stored
     outcome = run(cell, folder)
+    file = folder / f"{cell.key}.json"
     part = file.with_suffix(f".{os.getpid()}.part")
     part.write_text(json.dumps(asdict(outcome)))
     part.replace(file)

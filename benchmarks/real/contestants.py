@@ -59,7 +59,7 @@ def _bounded(key: str, title: str, policy: str, memory: int) -> Contestant:
 
 def _all_arms(
     key: str, title: str, cost: tuple[float, float], late: tuple[float, float],
-    budget: float = 25.0, limit: float = 300.0,
+    budget: float = 15.0, limit: float = 120.0,
 ) -> Contestant:  # fmt: skip
     return Contestant(key, title, ALL_ARMS, key, None, cost, late, 200, budget, limit)
 
@@ -67,10 +67,10 @@ def _all_arms(
 _PEERS = {peer.name: peer for peer in fleet.PEERS}
 
 
-def _other(name: str, policy: str, fixed: float, each: float) -> Contestant:
+def _other(name: str, policy: str, fixed: float, each: float, budget: float = 15.0) -> Contestant:
     cost = (fixed, each)
     return Contestant(
-        name.lower(), f"{name}, {policy}", OTHERS, "", None, cost, cost, 20, 15.0, 70.0,
+        name.lower(), f"{name}, {policy}", OTHERS, "", None, cost, cost, 20, budget, 50.0,
         _PEERS[name],
     )  # fmt: skip
 
@@ -83,9 +83,9 @@ CONTESTANTS = (
     _all_arms("subsampled-greedy", "Subsampled greedy", (0.05, 0.0), (0.1, 0.0)),
     _all_arms("imed", "IMED", (0.0, 0.011), (1.0, 0.008)),
     _all_arms("ts", "Thompson sampling", (0.0, 0.008), (0.0, 0.043)),
-    _all_arms("kl-ucb", "KL-UCB", (0.0, 0.008), (8.0, 0.012), 10.0, 30.0),
-    _all_arms("ucb1", "UCB1", (0.0, 0.003), (0.2, 0.004), 10.0, 30.0),
-    _other("gittins", "its own engine", 5.0, 0.28),
+    _all_arms("kl-ucb", "KL-UCB", (0.0, 0.008), (8.0, 0.012), 10.0, 20.0),
+    _all_arms("ucb1", "UCB1", (0.0, 0.003), (0.2, 0.004), 10.0, 20.0),
+    _other("gittins", "its own engine", 5.0, 0.28, 70.0),
     _other("pymab", "Thompson", 7.0, 0.042),
     _other("river", "Thompson", 30.0, 0.7),
     _other("SMPyBandits", "Thompson", 10.0, 0.7),

@@ -21,11 +21,13 @@ def save_figure(results: Results, file: Path, horizon: int = HORIZON) -> None:
     present = {fact.data: fact for fact in results.facts}
     sources = [source for source in SOURCES if source.name in present]
     made, axes = figure(1, len(sources), 2.6 * len(sources) + 2.2, 4.6, sharey=True, squeeze=False)
-    heights = {one.key: -float(i) for i, one in enumerate(CONTESTANTS)}
+    run = {row.contestant for row in results.rows if row.horizon == horizon and row.runs}
+    shown = [one for one in CONTESTANTS if one.key in run]
+    heights = {one.key: -float(i) for i, one in enumerate(shown)}
     with mpl.rc_context(STYLE):
         for ax, source in zip(axes[0], sources, strict=True):
             fact = present[source.name]
-            for one in CONTESTANTS:
+            for one in shown:
                 for delay, filled in ((0, True), (200, False)):
                     row = results.row(source.name, one.key, horizon, delay)
                     if row is None or row.regret is None:
@@ -41,9 +43,10 @@ def save_figure(results: Results, file: Path, horizon: int = HORIZON) -> None:
             ax.set_title(f"{source.title}, {fact.arms:,} arms", fontsize=10)
             ax.set_xlim(0.0, 106.0)
             ax.set_xticks([0, 25, 50, 75, 100])
-        axes[0][0].set_yticks(list(heights.values()), [one.title for one in CONTESTANTS])
-        for label, one in zip(axes[0][0].get_yticklabels(), CONTESTANTS, strict=True):
+        axes[0][0].set_yticks(list(heights.values()), [one.title for one in shown])
+        for label, one in zip(axes[0][0].get_yticklabels(), shown, strict=True):
             label.set_color(COLOURS[one.group])
+        axes[0][0].set_ylim(-len(shown) + 0.4, 0.6)
         made.supxlabel(
             f"regret after {horizon:,} decisions, in % of that of an arm at random "
             "(filled: rewards at once; hollow: 200 decisions late)",

@@ -45,7 +45,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Row:
-    """A cell with its mean regret; with 0 runs, one that was left out."""
+    """A cell with its mean regret; with 0 runs, one that was not run."""
 
     data: str
     contestant: str
@@ -57,7 +57,7 @@ class Row:
     """Half the 95% interval of the mean, by Student's t."""
     version: str
     minutes: float | None = None
-    """If the cell was left out: about how long its least runs would take on a core."""
+    """If the cell was not run: about how long its runs would take on a core."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Results:
 def of_cells(
     data: Mapping[str, Arms], cells: Sequence[Cell], found: Mapping[Cell, Outcome]
 ) -> Results:
-    """Return the results of the cells that were run, and of those that were left out."""
+    """Return the results of the cells that were run, and of those that were not."""
     rows = []
     for cell in cells:
         at = (cell.data, cell.contestant.key, cell.horizon, cell.delay)
@@ -93,9 +93,10 @@ def of_cells(
             rows.append(
                 Row(*at, len(regrets), _short(regrets.mean()), _short(half), found[cell].version)
             )
-        elif cell.runs == 0:
+        else:
             one = cell.contestant.seconds(len(cell.arms.means), cell.horizon, cell.delay)
-            rows.append(Row(*at, 0, None, None, "", _short(LEAST_RUNS * one / 60.0)))
+            minutes = max(cell.runs, LEAST_RUNS) * one / 60.0
+            rows.append(Row(*at, 0, None, None, "", _short(minutes)))
     return Results(tuple(Facts.of(name, arms) for name, arms in data.items()), tuple(rows))
 
 
