@@ -150,7 +150,7 @@ def _shown(row: Row | None, best: Row | None, named: Contestant | None = None) -
     if row is None:
         return ""
     if row.regret is None:
-        return f"({_time(row.minutes or 0.0)})"
+        return "-" if row.minutes is None else f"({_time(row.minutes)})"
     half = f" ± {row.half:,.0f}" if row.half is not None else ""
     text = f"{row.regret:,.0f}{half}"
     if row is best:
@@ -161,7 +161,7 @@ def _shown(row: Row | None, best: Row | None, named: Contestant | None = None) -
 
 
 def _time(minutes: float) -> str:
-    return f"{minutes / 60.0:,.0f} h" if minutes >= 90.0 else f"{minutes:,.0f} min"
+    return f"{minutes / 60.0:,.0f} h" if minutes >= 90.0 else f"{max(1.0, minutes):,.0f} min"
 
 
 def _power(horizon: int) -> str:

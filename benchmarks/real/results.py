@@ -57,7 +57,7 @@ class Row:
     """Half the 95% interval of the mean, by Student's t."""
     version: str
     minutes: float | None = None
-    """If the cell was not run: about how long its runs would take on a core."""
+    """If the cell was left out: about how long its least runs would take on a core."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ def of_cells(
             )
         else:
             one = cell.contestant.seconds(len(cell.arms.means), cell.horizon, cell.delay)
-            minutes = max(cell.runs, LEAST_RUNS) * one / 60.0
-            rows.append(Row(*at, 0, None, None, "", _short(minutes)))
+            minutes = None if cell.runs else _short(LEAST_RUNS * one / 60.0)
+            rows.append(Row(*at, 0, None, None, "", minutes))
     return Results(tuple(Facts.of(name, arms) for name, arms in data.items()), tuple(rows))
 
 
