@@ -17,12 +17,12 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --max-worker-restart=0
 # `-m` on the command line replaces the one in pyproject.toml, so each selection names `long` again.
 FAST := not long and not compiles and not browser and not slow
-SOURCES := src tests benchmarks examples stubs
+SOURCES := src tests benchmarks examples stubs website
 # Without compiled modules every process of the tests would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help test test-fast test-long test-lowest test-wheel fuzz coverage lint lint-types lint-style lint-workflows imported paper figures page-pictures \
-	bench bench-online bench-fleet bench-serve bench-shared bench-concurrency bench-sweep real dist browser nginx hooks clean
+	docs bench bench-online bench-fleet bench-serve bench-shared bench-concurrency bench-sweep real dist browser nginx hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -53,6 +53,10 @@ figures: $(VENV)/.sim ## the pictures of README.md and docs/, by the present cod
 
 page-pictures: $(VENV)/.dev browser ## the pictures of the page of `handful serve`: docs/images/
 	@$(BIN)/pytest -q -p no:xdist tests/service/test_page.py -k watched --pictures docs/images
+
+docs: $(VENV)/.dev ## the documentation as a site, searchable and offline: build/site/index.html
+	@$(BIN)/python -m website
+	@echo "the site is ready: open build/site/index.html in a browser"
 
 lint: $(VENV)/.dev ## style, types, import contracts, workflow files
 	@$(MAKE) --no-print-directory -j2 lint-types lint-style lint-workflows

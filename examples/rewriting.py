@@ -19,6 +19,7 @@ import argparse
 import json
 import random
 import re
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -40,6 +41,8 @@ HELP = {
 FIRST = "Answer briefly for nobody in particular and stop."
 AHEAD = 2
 """How many prompts are written ahead of their use."""
+TASK = 0.0005
+"""Seconds that a task takes, if prompts are written ahead."""
 
 
 def quality(prompt: str) -> float:
@@ -118,6 +121,8 @@ def solve(
         if refill is not None:
             refill()
         decision = policy.decide()
+        if refill is not None:
+            time.sleep(TASK)  # the task is solved meanwhile, and the thread can write
         grade = float(rng.random() < quality(decision.arm))
         policy.reward(decision.ticket, grade)
         solved += int(grade)

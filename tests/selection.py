@@ -31,6 +31,8 @@ LISTED: dict[str, tuple[str, ...]] = {
     # Runs a compiled kernel, in this process or in another one.
     COMPILES: (
         "tests/fleet/",
+        "tests/website/test_notebooks.py::test_a_notebook_prints",
+        "tests/website/test_site.py",
         "src/handful/plots/panels.py",  # its example simulates
         "tests/benchmarks/test_loops.py",
         "tests/benchmarks/test_peers.py::test_a_driver",
@@ -72,6 +74,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/test_readme.py::test_its_python",
     ),
     BROWSER: (
+        "tests/website/test_site.py",
         "tests/client/test_javascript.py",
         "tests/client/test_service.py::test_the_module",
         "tests/service/test_page.py",
@@ -81,6 +84,8 @@ LISTED: dict[str, tuple[str, ...]] = {
     # another rule, policy or case.
     LONG: (
         "tests/policies/test_proposed.py::test_many_lives",
+        "tests/website/test_notebooks.py::test_a_notebook_prints",
+        "tests/website/test_site.py",  # builds it, and draws pictures
         "tests/service/test_unavailable.py::test_a_full_disk[file system",  # mounts one
         "tests/service/test_severed.py",  # waits for time limits
         "tests/simulation/test_skipping.py::test_large_settings[race-I1",
@@ -293,6 +298,7 @@ LISTED: dict[str, tuple[str, ...]] = {
     ),
     # Takes more than some tenths of a second in plain Python.
     SLOW: (
+        "tests/website/test_pages.py",
         "tests/policies/test_proposed.py::test_lives",
         "tests/test_proposer_examples.py::test_hyper_parameters",
         "tests/benchmarks/test_fleet.py::test_columns",
@@ -305,6 +311,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "tests/adapters/test_optuna.py::test_threads",
         "tests/adapters/test_page.py",  # starts a server
         "tests/adapters/test_streaming.py::test_bytewax",
+        "tests/cli/test_data.py",
         "tests/cli/test_traffic.py::test_a_figure",
         "tests/client/test_sockets.py",
         "tests/policies/test_endless.py::test_they_find",

@@ -22,6 +22,7 @@ RUN = (
     "tutorial.md",
     "recipes.md",
     "proposers.md",
+    "data.md",
     "replay.md",
     "sweeps.md",
     "fleets.md",

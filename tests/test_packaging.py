@@ -23,7 +23,7 @@ from tests.selection import LISTED, REPRESENTED
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-FOLDERS = [".ci", ".github", "benchmarks", "docs", "examples", "src", "stubs", "tests"]
+FOLDERS = [".ci", ".github", "benchmarks", "docs", "examples", "src", "stubs", "tests", "website"]
 """Every file in them is part of the sdist, and so is every file at the root."""
 
 
@@ -166,8 +166,7 @@ def declared(among: dict[str, list[Requirement]]) -> dict[str, str]:
 
 def test_the_lowest_versions_tested_are_those_declared() -> None:
     lowest = pins("constraints-lowest.txt")
-    # Adapters are not in `all`: `make test-lowest` does not install them.
-    for name, version in declared({"all": extras()["all"]}).items():
+    for name, version in declared(users_extras()).items():
         assert numbers(lowest[name]) == numbers(version), name
 
 

@@ -39,10 +39,9 @@ def test_prompts_may_be_written_ahead(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = printed_by("rewriting", ["--tasks", "1000", "--ahead"], monkeypatch, capsys)
-    solved = list(map(int, re.findall(r"(\d+)% of the tasks", printed)))
+    at_random, rewritten = map(int, re.findall(r"(\d+)% of the tasks", printed))
     # The first prompt solves 30%: others came, and were better.
-    assert len(solved) == 2
-    assert min(solved) > 35
+    assert 45 < at_random < rewritten
 
 
 def test_the_stand_in_is_shown_the_prompts_and_answers_with_one() -> None:

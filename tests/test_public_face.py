@@ -48,6 +48,7 @@ PUBLIC = [
     "compare",
     "evaluate",
     "from_bytes",
+    "from_data",
     "policy",
     "read_log",
     "read_sweep",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from handful.evaluation import Evaluation, Log, Replay, evaluate, read_log, replay
     from handful.fleet import Fleet
     from handful.fleet.shards import ShardedFleet
+    from handful.instances import from_data
     from handful.policies.stats import ArmStats
     from handful.simulation import Comparison, Result, compare, simulate
     from handful.sweeps import Sweep, read_sweep, sweep
@@ -83,6 +84,7 @@ __all__ = [
     "compare",
     "evaluate",
     "from_bytes",
+    "from_data",
     "policy",
     "read_log",
     "read_sweep",
@@ -98,6 +100,7 @@ _LATER = {
         "evaluation on logs",
         ("Evaluation", "Log", "Replay", "evaluate", "read_log", "replay"),
     ),
+    "instances": ("instances from data", ("from_data",)),
     "policies.stats": ("statistics", ("ArmStats",)),
     "fleet": ("fleets", ("Fleet",)),
     "fleet.shards": ("fleets in shards", ("ShardedFleet",)),

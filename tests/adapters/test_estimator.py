@@ -7,10 +7,12 @@ import random
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import clone
 
 import handful
+from handful.adapters import estimator
 from handful.adapters.estimator import BanditEstimator
 from handful.errors import RewardError, SettingError, UnknownArmError
 
@@ -47,7 +49,7 @@ def test_rewards_may_be_late_and_in_any_order() -> None:
     labels = adapted.predict(30)
     order = rng.sample(range(30), 30)
     rewards = rewards_for([labels[i] for i in order], rng)
-    # Tickets of an arm are used oldest first, so the policy is given them in this order, too.
+    # Tickets of an arm are used in their order, so the policy is given them in this order, too.
     tickets = {arm: [d.ticket for d in decisions if d.arm == arm] for arm in labels}
     for i, reward in zip(order, rewards, strict=True):
         alone.reward(tickets[labels[i]].pop(0), reward)
@@ -74,6 +76,35 @@ def test_tickets_are_kept_of_arms_in_memory_only() -> None:
         assert set(adapted._open) <= set(adapted.policy_.arms_in_memory)
 
 
+@pytest.mark.parametrize("lost", [0.5, 0.0])
+@pytest.mark.parametrize("clicks_only", [100, None])
+def test_rewards_that_never_come_leave_its_choices_as_they_are(
+    clicks_only: int | None, lost: float
+) -> None:
+    settings = {} if clicks_only is None else {"clicks_only": clicks_only}
+    adapted = BanditEstimator(ARMS, memory=3, seed=3, settings=settings)
+    alone = handful.Race(ARMS, 3, seed=3, clicks_only=clicks_only)
+    rng = random.Random(2)
+    for _ in range(2_000):
+        decision = alone.decide()
+        assert adapted.predict() == [decision.arm]
+        (reward,) = rewards_for([decision.arm], rng)
+        if rng.random() >= lost and (reward or clicks_only is None):
+            alone.reward(decision.ticket, reward)
+            adapted.partial_fit([decision.arm], [reward])
+    assert adapted.policy_.to_bytes() == alone.to_bytes()
+    assert set(adapted.receipts_) == {"credited"}
+
+
+def test_the_number_of_tickets_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimator, "MOST_OPEN", 10)
+    adapted = BanditEstimator(2, memory=2, seed=3)
+    adapted.predict(100)  # whose rewards never come
+    assert {arm: len(tickets) for arm, tickets in adapted._open.items()} == {0: 10, 1: 10}
+    adapted.partial_fit([0] * 12, [1.0] * 12)
+    assert adapted.receipts_ == {"credited": 12}
+
+
 def test_a_mistake_changes_nothing() -> None:
     adapted = BanditEstimator(ARMS, memory=2, seed=3)
     labels = adapted.predict(4)
@@ -84,6 +115,15 @@ def test_a_mistake_changes_nothing() -> None:
         adapted.partial_fit([labels[0], "nonsense"], [1.0, 1.0])
     with pytest.raises(SettingError, match="4 labels and 3 rewards"):
         adapted.partial_fit(labels, [1.0] * 3)
+    wrong: list[Any] = [
+        "abcd", np.array([labels]).T, [[label] for label in labels], pl.DataFrame({"arm": labels}),
+        5,
+    ]  # fmt: skip
+    for given in wrong:
+        with pytest.raises(SettingError, match="X is"):
+            adapted.partial_fit(given, [1.0] * 4)
+        with pytest.raises(SettingError, match="y is"):
+            adapted.partial_fit(labels, given)
     assert adapted.policy_.to_bytes() == before
     assert not adapted.receipts_
     adapted.partial_fit(labels, [1.0] * 4)

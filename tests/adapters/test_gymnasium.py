@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -30,6 +31,12 @@ STEPS = 300
 )
 def test_gymnasium_s_checker_has_no_complaint(settings: dict[str, Any]) -> None:
     check_env(gymnasium.make(ENV_ID, max_episode_steps=30, **settings).unwrapped)  # warns or raises
+
+
+def test_data_are_drawn_from_their_rows() -> None:
+    env = BanditEnv(handful.from_data({"arm": [0, 0, 1, 1], "reward": [0.25, 0.5, 0.75, 1.0]}))
+    env.reset(seed=3)
+    assert {env.step(1)[1] for _ in range(50)} == {0.75, 1.0}
 
 
 @pytest.mark.parametrize("name", ["linear:20+beta", "beta:1:1:1"])
@@ -130,6 +137,19 @@ def test_it_can_be_made_from_its_own_specification() -> None:
     vector.reset(seed=1)
     assert vector.step(np.array([0, 6]))[1].shape == (2,)
     vector.close()
+
+
+def test_data_are_an_environment_unless_they_drift(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [f"{t},{'ab'[t % 2]},{t % 4 // 3}" for t in range(400)]  # b: a half; a: never
+    path.write_text("\n".join(["when,which,click", *rows]))
+    env = BanditEnv(f"data:{path}?arm=which&reward=click")
+    env.reset(seed=1)
+    means = [env.step(arm)[4]["mean"] for arm in range(2)]
+    assert means == [0.0, 0.5]
+    assert 60 < sum(env.step(1)[1] for _ in range(200)) < 140  # over five standard deviations
+    with pytest.raises(SettingError, match="drifts in the course of a horizon"):
+        BanditEnv(f"data:{path}?arm=which&reward=click&time=when")
 
 
 def test_mistakes_are_refused() -> None:

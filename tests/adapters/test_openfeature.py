@@ -6,6 +6,8 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from openfeature import api
@@ -17,7 +19,8 @@ from openfeature.track import TrackingEventDetails
 
 from handful.adapters import openfeature as adapter
 from handful.adapters.openfeature import HandfulProvider
-from handful.client import Client, Limits
+from handful.client import Client, Decision, Limits
+from handful.errors import SettingError
 from tests.client.serving import served
 
 ARMS = [f"headline {i}" for i in range(6)]
@@ -118,6 +121,47 @@ def test_values_of_all_types(service: Client) -> None:
         provider.resolve_object_details("integer", {}, who).error_code,
     ):
         assert error == ErrorCode.TYPE_MISMATCH
+
+
+@pytest.mark.parametrize("arm", ["8.5", "[]", "Welcome"])
+def test_a_visitor_who_got_the_default_for_an_arm_of_another_type_gives_no_reward(
+    service: Client, arm: str
+) -> None:
+    name = f"typed-{len(arm)}"
+    service.create_bandit(name, memory=2, arms=[arm, arm + " "])
+    flags = flags_of(HandfulProvider(service))
+    details = flags.get_boolean_details(name, True, visitor("a"))
+    assert (details.value, details.error_code) == (True, ErrorCode.TYPE_MISMATCH)
+    flags.track(name, visitor("a"))
+    assert service.bandit(name).rewards == 0
+    assert flags.get_string_value(name, "", visitor("a")).strip() == arm  # now it sees the arm
+    flags.track(name, visitor("a"))
+    assert service.bandit(name).rewards == 1
+
+
+def test_arms_that_no_float_or_structure_can_be() -> None:
+    for kind, arm in (("float", "1" + "0" * 400), ("object", "[" * 100_000)):
+        decision = Decision("id", arm)
+        client = cast(Client, SimpleNamespace(decide=lambda *_, made=decision, **__: made))
+        resolve = getattr(HandfulProvider(client), f"resolve_{kind}_details")
+        assert resolve("front", None, visitor("a")).error_code == ErrorCode.TYPE_MISMATCH
+
+
+def test_events_name_lists_of_flags(service: Client) -> None:
+    with pytest.raises(SettingError, match=r"give \['front'\]"):
+        HandfulProvider(service, events={"checkout": "front"})
+
+
+def test_a_closed_client_means_defaults_and_disturbs_nobody(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Client(address) as closed:
+        provider = HandfulProvider(closed)
+    with caplog.at_level(logging.WARNING, adapter.__name__):
+        provider.track("front", visitor("a"))
+    assert "was not sent" in caplog.text
+    details = provider.resolve_string_details("front", "d", visitor("a"))
+    assert (details.value, details.error_code) == ("d", ErrorCode.GENERAL)
 
 
 def test_asyncio(service: Client) -> None:

@@ -105,18 +105,40 @@ def test_its_choices_are_those_of_the_policy(
     for number, config in enumerate(tried):
         arm, ticket = alone.decide()
         assert arm == config
-        if trouble(number) is TrialState.COMPLETE:
-            value = value_of(config, ours)
-            assert trials[number].value == value
-            lo, hi = VALUES
-            alone.reward(ticket, value if direction == "maximize" else lo + hi - value)
+        lo, hi = VALUES
+        if trouble(number) is TrialState.FAIL:
+            value = lo if direction == "maximize" else hi
+            assert trials[number].value is None
         else:
-            assert alone.drop(ticket) == "dropped"
+            value = value_of(config, ours) if trouble(number) is TrialState.COMPLETE else 2.0
+            assert trials[number].value == value
+        alone.reward(ticket, value if direction == "maximize" else lo + hi - value)
     assert len(tried) == n_trials
     known = sampler(policy=name).bandit(study)
     assert known.stats() == alone.stats()
     assert tuple(sampler(policy=name).recommend(study).values()) == alone.recommend()
     assert len(known.arms_in_memory) <= 4
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("error", [MemoryError, optuna.TrialPruned])
+def test_a_configuration_that_always_fails_is_given_up(
+    direction: Literal["maximize", "minimize"], error: type[Exception]
+) -> None:
+    rng = random.Random(1)
+
+    def objective(trial: Trial) -> float:
+        config = suggested(trial)
+        if config[0] == "large":  # a third of the configurations
+            raise error
+        return value_of(config, rng)
+
+    study = optuna.create_study(direction=direction, sampler=sampler())
+    study.optimize(objective, n_trials=300, catch=MemoryError)
+    complete = [trial for trial in study.trials if trial.state is TrialState.COMPLETE]
+    assert len(complete) > 200
+    assert len({tuple(trial.params.values()) for trial in complete}) > 5
+    assert sampler().recommend(study)["model"] != "large"
 
 
 def test_open_trials_and_late_results() -> None:
@@ -394,17 +416,27 @@ def test_without_a_seed_it_follows_from_the_name_of_the_study() -> None:
     assert first("a") == first("a") != first("b")
 
 
-def test_the_number_of_combinations_has_no_limit() -> None:
-    space = {f"word {i}": ["a", "b", "c", "d"] for i in range(30)}  # 4^30 is about 10^18
-    study = optuna.create_study(sampler=HandfulSampler(space, memory=4, seed=1))
-    params = {tuple(study.ask(study.sampler.infer_relative_search_space(study, study.trials[-1]
-              if study.trials else None)).params.values()) for _ in range(5)}  # type: ignore[arg-type]  # fmt: skip
-    assert all(len(each) == 30 for each in params)
+@pytest.mark.parametrize("words", [30, 31, 40])
+def test_the_number_of_combinations_has_no_limit(words: int) -> None:
+    space = {f"word {i}": ["a", "b", "c", "d"] for i in range(words)}  # 4^31 is 2^62
+    made = HandfulSampler(space, memory=4, seed=1)
+    study = optuna.create_study(sampler=made)
+    tried = set()
+    for _ in range(50):
+        trial = study.ask()
+        params = {name: trial.suggest_categorical(name, words) for name, words in space.items()}
+        study.tell(trial, sum(word == "a" for word in params.values()) / words)
+        tried.add(tuple(params.values()))
+    assert len(tried) > 5
+    assert tuple(made.recommend(study).values()) in tried
 
 
 def test_mistakes_are_refused() -> None:
     with pytest.raises(SettingError, match="search_space is empty"):
         HandfulSampler({})
+    for given in ("small", 3, {"small", "large"}):
+        with pytest.raises(SettingError, match="a list of choices"):
+            HandfulSampler({"model": given})  # type: ignore[dict-item]
     with pytest.raises(SettingError, match="endless"):
         HandfulSampler({"rate": FloatDistribution(0.0, 1.0)}, "ucb-m", 4)
     with pytest.raises(SettingError, match="rescale"):

@@ -116,6 +116,15 @@ def test_arms_that_can_be_pulled_may_change() -> None:
         adapted.update(decision.arm, reward)
 
 
+def test_an_arm_that_is_named_twice_does_not_stand_for_a_missing_one() -> None:
+    adapted = HandfulPolicy("random", seed=8)
+    adapted.update(adapted.pull(["a", "b", "c"]), 1.0)
+    for _ in range(50):
+        arm = adapted.pull(["a", "a", "b"])
+        assert arm != "c"
+        adapted.update(arm, 1.0)
+
+
 def test_a_decision_for_an_arm_that_cannot_be_pulled_any_more_is_dropped() -> None:
     adapted = HandfulPolicy("race", 2, seed=8)
     arm = adapted.pull(["a", "b", "c"])

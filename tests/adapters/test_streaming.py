@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 import random
 import sys
 from datetime import timedelta
@@ -14,6 +17,8 @@ import pytest
 import handful
 from handful.adapters.streaming import (
     CHANGED,
+    FORMAT,
+    HEAD,
     Add,
     Decide,
     Drop,
@@ -23,7 +28,15 @@ from handful.adapters.streaming import (
     Step,
     event_of,
 )
-from handful.errors import HandfulError, OtherArmsError, RewardError, SettingError, StateError
+from handful.errors import (
+    HandfulError,
+    NewerStateError,
+    OtherArmsError,
+    RewardError,
+    SettingError,
+    StateError,
+)
+from tests.adapters.golden import write
 
 ARMS = [f"offer {i}" for i in range(12)]
 
@@ -116,8 +129,66 @@ def test_arms_without_end() -> None:
         assert result == decision
         state, receipt = step(state, Reward(decision.ticket, 0.0))
         assert receipt == alone.reward(decision.ticket, 0.0)
-    with pytest.raises(SettingError, match="iterator"):
-        Step(iter(ARMS))
+    one_by_one: list[Any] = [
+        iter(ARMS), handful.Reservoir(iter(ARMS)), handful.PostedArms(ARMS),
+        handful.Proposed(None, ARMS),
+    ]  # fmt: skip
+    for arms in one_by_one:
+        with pytest.raises(SettingError, match="each arm only once"):
+            Step(arms, memory=2)
+
+
+def numbered(index: int) -> str:
+    return f"offer {index}"
+
+
+@pytest.mark.parametrize(
+    "arms",
+    [handful.FiniteArms(numbered, n=10**12), handful.FiniteArms(ARMS), handful.Reservoir(numbered)],
+    ids=["a function", "a list", "endless"],
+)
+def test_arms_may_be_an_object_of_handful(arms: Any) -> None:
+    step, alone = Step(arms, memory=2, seed=1), handful.Race(arms, 2, seed=1)
+    state = None
+    for _ in range(30):
+        decision = alone.decide()
+        state, result = step(state, Decide())
+        assert result == decision
+        alone.reward(decision.ticket, 0.0)
+        state, _ = step(state, Reward(decision.ticket, 0.0))
+
+
+@pytest.mark.parametrize("twin_of", [lambda step: pickle.loads(pickle.dumps(step)), copy.deepcopy])
+def test_it_can_be_sent_to_workers(twin_of: Any) -> None:
+    step = Step(ARMS, memory=3, seed=5)
+    state, _ = step(None, Add(["new"]))
+    state, _ = step(state, Decide())
+    twin = twin_of(step)
+    assert twin(state, Decide()) == step(state, Decide())
+
+
+def test_only_labels_that_come_back_from_json_are_added() -> None:
+    first: list[Any] = [("a", 1), ("b", 2), "c", 1]
+    step = Step(first, memory=2, seed=5)
+    state, _ = step(None, Decide())
+    for label in (("d", 3), b"d", frozenset("d")):
+        with pytest.raises(SettingError, match="strings and numbers only"):
+            step(state, Add([label]))
+    state, _ = step(state, Add(["d", 5, 0.5]))
+    state, n_arms = step(state, Remove([("a", 1), 1]))
+    assert n_arms == 5
+    state, _ = step(state, Add([1.0]))  # which equals 1, and is another label
+    state, _ = step(state, Decide())
+    labels: list[Any] = step.policy(state).arms  # type: ignore[assignment]
+    assert [*map(repr, labels)] == ["('b', 2)", "'c'", "'d'", "5", "0.5", "1.0"]
+
+
+def test_a_state_of_a_release_goes_on_as_it_did() -> None:
+    wanted = json.loads(write.NEXT.read_text(encoding="utf-8"))
+    state, tickets = write.STATE.read_bytes(), wanted.pop("tickets")
+    assert state.startswith(CHANGED)
+    assert write.what_follows(state, tickets) == wanted
+    assert len(write.saved()[0]) == len(state)
 
 
 def test_messages_are_events() -> None:
@@ -158,6 +229,37 @@ def test_what_cannot_be_is_refused() -> None:
             step(bytes(flipped), Decide())
     with pytest.raises(SettingError, match="memory"):
         Step(ARMS, memory=0)
+    with pytest.raises(SettingError, match="seed=None"):
+        Step(ARMS, memory=3, seed=None)  # type: ignore[arg-type]
+    for nothing in (None, "decide", 5, [{"type": "decide"}]):
+        with pytest.raises(SettingError, match="is no event"):
+            step(state, nothing)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="type"):
+        step(state, {"type": ["decide"]})
+    for key in (True, ["a"], b"a"):
+        with pytest.raises(SettingError, match="key"):
+            step(None, Decide(key=key))  # type: ignore[arg-type]
+    with pytest.raises(StateError, match="a state is bytes"):
+        step("state", Decide())  # type: ignore[arg-type]
+    with pytest.raises(OtherArmsError, match="cannot change"):
+        Step(12, memory=3, seed=5)(changed, Decide())
+
+
+FORGED = (
+    '[[0],["offer 1"]]', '[[0],"x"]', "[0,1]", "5", "[[],[{}]]", "[[[1]],[]]", '[[],{"a":1}]',
+    "[" * 100_000, str([[*range(12)], []]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FORGED, ids=lambda text: text[:20])
+def test_a_forged_state_is_refused(text: str) -> None:
+    step = Step(ARMS, memory=3, seed=5)
+    state, _ = step(None, Decide())
+    forged = HEAD.pack(CHANGED, FORMAT, len(text)) + text.encode() + state
+    with pytest.raises(StateError, match="cannot be read"):
+        step(forged, Decide())
+    with pytest.raises(NewerStateError, match="upgrade"):
+        step(HEAD.pack(CHANGED, FORMAT + 1, len(text)) + text.encode() + state, Decide())
 
 
 bytewax = pytest.mark.skipif(

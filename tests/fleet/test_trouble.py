@@ -54,7 +54,7 @@ def test_a_fleet_that_finds_no_room_is_as_it_was(saved: bool, tmp_path: Path) ->
     with pytest.raises(HandfulError, match=r"549,755,81\d,\d+ rows of 101 bytes"):
         made.grow(2**39)
     assert len(made) == 300
-    with pytest.raises(SettingError, match="no member"):
+    with pytest.raises(SettingError, match="is not a member"):
         made.decide([300])
     with pytest.MonkeyPatch.context() as patched:
         # It is found only after the rows have been made.

@@ -20,6 +20,7 @@ FOLDERS = (
     "tests/fleet/golden",
     "tests/sweeps/golden",
     "tests/evaluation/golden",
+    "tests/adapters/golden",
 )
 GROWING = ("tests/golden/format-*/*.json",)
 """Objects in JSON to which entries are added."""

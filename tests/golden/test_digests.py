@@ -9,10 +9,11 @@ from shutil import copytree
 
 import pytest
 
+from handful.adapters import streaming
 from handful.core import envelope
 from handful.fleet import header
 from handful.fleet.shards import manifest
-from handful.simulation import result
+from handful.simulation import result_files
 from handful.storage import contract
 from handful.storage.postgres import schema
 from handful.sweeps import folder as sweep
@@ -44,6 +45,7 @@ def test_every_golden_file_is_listed() -> None:
         "tests/fleet/golden/numbers-1/journal",
         "tests/sweeps/golden/result-1.parquet",
         "tests/evaluation/golden/log-1.jsonl",
+        "tests/adapters/golden/step-1.bin",
     ],
 )
 def test_a_changed_byte_is_noticed(name: str, tmp_path: Path) -> None:
@@ -92,7 +94,8 @@ def test_the_page_names_every_golden_file() -> None:
         ("a fleet's folder", header.FORMAT),
         ("a sharded fleet's folder", manifest.FORMAT),
         ("a sweep's folder", sweep.FORMAT),
-        ("results in Parquet", result.FORMAT),
+        ("results in Parquet", result_files.FORMAT),
+        ("a state of `Step`", streaming.FORMAT),
     ],
 )
 def test_the_page_has_the_present_formats(what: str, version: int) -> None:

@@ -274,7 +274,7 @@ def test_an_instance_can_be_sent() -> None:
             "arm=itm&reward=click",
             "has no column 'itm': it has 'item', 'click', 'seconds'; give arm=",
         ),
-        ("arm=item&reward=item", "'item' cannot be the column of arms and that of rewards"),
+        ("arm=item&reward=item", "arm=item, reward=item: give each another column"),
         ("arm=seconds&reward=click", "values that are no integers: give labels, text or integers"),
         ("arm=click&reward=item", "has values of type String, such as 'b': give numbers"),
         ("arms=item&reward=click", "there is no option 'arms': did you mean arm?"),
@@ -374,3 +374,123 @@ def test_means_of_rows_cannot_drift() -> None:
         with refused(SettingError, ValueError, "they are drawn from rows"):
             plan.cell("race", world, 2, 100, **traffic)
     assert plan.cell("race", of(ITEMS, CLICKS), 2, 100, drift="falls").traffic is not None
+
+
+# Drift as it was.
+
+
+def naive_group(
+    rows: list[tuple[int, float]], lo: int, hi: int, near: int
+) -> list[tuple[int, float]]:
+    """The rows (place, reward) of an arm in a period: the definition, word by word."""
+    inside = [row for row in rows if lo <= row[0] < hi]
+    if len(inside) >= near or len(inside) == len(rows):
+        return inside
+    middle = Fraction(lo + hi - 1, 2)
+    nearest = sorted(rows, key=lambda row: (abs(row[0] - middle), row[0]))
+    return sorted(nearest[:near])
+
+
+@pytest.mark.parametrize(("periods", "near"), [(2, 1), (5, 4), (7, 20), (3, 500), (60, 3)])
+@pytest.mark.parametrize("coins", [True, False])
+def test_a_group_has_the_rows_of_the_period_or_the_nearest(
+    periods: int, near: int, coins: bool
+) -> None:
+    rng = random.Random(f"{periods} {near}")
+    n, K = 100, 4
+    arms = [*range(K), *(min(rng.randrange(K), rng.randrange(K)) for _ in range(n - K))]
+    rewards = [float(rng.random() < 0.4) if coins else rng.random() for _ in arms]
+    times = [rng.randrange(40) for _ in arms]
+    world = from_data(
+        {"arm": arms, "reward": rewards, "at": times}, time="at", periods=periods, near=near
+    )
+    in_time = sorted(range(n), key=lambda row: times[row])  # stable: ties keep the order of rows
+    generator = stream("periods")
+    assert (world.n_arms, world.periods, len(world.listed)) == (K, periods, K * periods)
+    for period in range(periods):
+        lo, hi = period * n // periods, (period + 1) * n // periods
+        for arm in range(K):
+            own = [(at, rewards[row]) for at, row in enumerate(in_time) if arms[row] == arm]
+            group = [reward for _, reward in naive_group(own, lo, hi, near)]
+            mean = float(sum(map(Fraction, group)) / len(group))
+            index = period * K + arm
+            assert world.listed[index] == pytest.approx(mean, rel=1e-15, abs=0)
+            if world.rows is not None:
+                start, stop = world.rows.starts[index], world.rows.stops[index]
+                assert sorted(world.rows.rewards[start:stop]) == sorted(group)
+                assert world.draw_at(mean, generator, index) in group
+
+
+AT: list[list[Any]] = [
+    [5, 1, 4, 2, 3, 0],
+    [0.5, 0.1, 0.4, 0.2, 0.3, 0.0],
+    [f"2026-01-0{day}" for day in (6, 2, 5, 3, 4, 1)],
+    [f"2026-01-01 00:00:0{second}" for second in ("5.5", "1", "4.25", "2", "3", "0")],
+    [f"2026-01-01T00:00:0{second}Z" for second in (5, 1, 4, 2, 3, 0)],
+    [f"2026-01-01 00:0{minute}:00.5+00:00" for minute in (5, 1, 4, 2, 3, 0)],
+]
+
+
+@pytest.mark.parametrize("times", AT, ids=lambda times: str(times[0]))
+def test_times_are_numbers_or_dates_also_as_text(tmp_path: Path, times: list[Any]) -> None:
+    rows: dict[str, list[Any]] = {
+        "arm": ["a", "a", "b", "b", "b", "a"], "reward": [1, 0, 1, 0, 1, 0], "at": times
+    }  # fmt: skip
+    parsed = pd.DataFrame(rows)
+    if isinstance(times[0], str):
+        parsed["at"] = pd.to_datetime(parsed["at"], format="ISO8601")
+    options = {"time": "at", "periods": 2, "near": 1}
+    worlds = [
+        from_data(table, **options)  # type: ignore[arg-type]
+        for table in (
+            rows,
+            pd.DataFrame(rows),
+            parsed,
+            written(tmp_path, table=rows),
+            written(tmp_path, "x.parquet", rows),
+        )
+    ]
+    assert {world.listed for world in worlds} == {(0.0, 0.0, 1.0, 1.0)}
+    assert len({world.key for world in worlds}) == 1
+    assert worlds[0].key != from_data(rows).key
+
+
+def test_the_name_and_what_is_said_have_the_periods(tmp_path: Path) -> None:
+    rows = {"arm": [1, 2] * 50, "reward": [0, 1] * 50, "at": list(range(100))}
+    file = written(tmp_path, table=rows)
+    spec = f"data:{file}?arm=arm&reward=reward&least=20&time=at&periods=4&near=13"
+    world = instance(spec)
+    assert world.name == spec.replace(file, "clicks.csv")
+    assert str(world).endswith(
+        "2 arms with 100 rows; 4 periods of about 25 rows; with fewer than 13 rows of an arm in a "
+        "period its nearest are taken, in 50% of the cases"
+    )
+    assert instance(f"data:{file}?time=at").name.endswith("&time=at")
+    with refused(SettingError, ValueError, "those of data:clicks.csv", "change: leave rho"):
+        world.quantile(0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"time": "when"}, "has no column 'when'"),
+        ({"time": "arm"}, "arm=arm, reward=reward, time=arm: give each another column"),
+        ({"time": "at", "periods": 1}, "periods=1: give from 2 to 1000"),
+        ({"time": "at", "periods": 1001}, "periods=1001: give from 2 to 1000"),
+        ({"time": "at", "periods": 2.5}, "periods=2.5 is not an integer"),
+        ({"time": "at", "periods": 5}, "4 rows are fewer than the 5 periods"),
+        ({"time": "at", "near": 0}, "near=0: give a number of rows"),
+        ({"periods": 5}, "periods= and near= go with time="),
+        ({"time": "us"}, "text that is no date or time, such as '03/04/2026'"),
+        ({"time": "gap"}, "of times is empty or NaN in 1 row: every row needs a time"),
+        ({"time": "nan"}, "of times is empty or NaN in 2 rows"),
+        ({"time": "list"}, "of times has values of type List(Int64): give numbers, dates"),
+    ],
+)
+def test_wrong_times_are_refused(options: dict[str, Any], said: str) -> None:
+    rows = {
+        "arm": [1, 2, 1, 2], "reward": [0, 1, 1, 1], "at": [1, 2, 3, 4], "us": ["03/04/2026"] * 4,
+        "gap": [1, None, 2, 3], "nan": [1.0, float("nan"), None, 2.0], "list": [[1]] * 4,
+    }  # fmt: skip
+    with refused(SettingError, ValueError, said):
+        from_data(rows, **{"periods": 2, **options} if "time" in options else options)

@@ -26,6 +26,7 @@ def kl(p: float, q: float) -> float:
 @dataclass(eq=False)
 class Arm:
     index: int
+    born: int = 0
     n: int = 0
     s: float = 0.0
     awaited: set[int] = field(default_factory=set)
@@ -96,11 +97,15 @@ class Racing:
 
     def chosen(self) -> Arm:
         if self.incumbent.n == 0:
-            if not self.incumbent.awaited:
+            silent = [arm for arm in self.slots if self.is_silent(arm, arm.born)]
+            if not self.incumbent.awaited and self.incumbent not in silent:
                 return self.incumbent
             if len(self.slots) < self.M and self.i < self.K:
                 return self.come_up(None, "first")
-            return min(self.slots, key=lambda arm: arm.total)
+            if len(silent) == len(self.slots):
+                others = [arm for arm in silent if arm is not self.incumbent]
+                return self.come_up(others[-1], "first")
+            return min((arm for arm in self.slots if arm not in silent), key=lambda arm: arm.total)
         duelling = [arm for arm in self.slots if arm.duel]
         losers = [arm for arm in self.slots if not arm.duel and arm is not self.incumbent]
         for arm in duelling:
@@ -194,7 +199,7 @@ class Racing:
             self.V = max(1.0, math.log((self.age() + 2 * self.delay) / self.K))
         arm = next((arm for arm in self.slots if arm.index == index), None)
         if arm is None:
-            arm = Arm(index)
+            arm = Arm(index, self.came)
             if out is None:
                 self.slots.append(arm)
             else:
@@ -257,8 +262,23 @@ class Racing:
         for arm in self.slots:
             arm.awaited = {t for t in arm.awaited if t > self.turned}
         self.turned = self.t
+        self.look_at_duels()
+
+    def drop(self, t: int) -> None:
+        self.decisions[t].awaited.discard(t)
+        if self.decisions[t] in self.slots:
+            self.look_at_duels()
+
+    def look_at_duels(self) -> None:
         for arm in self.slots:
-            self.judge(arm)
+            if arm.duel and self.is_silent(arm, max(arm.born, self.came)):
+                arm.duel = ""
+            else:
+                self.judge(arm)
+
+    def is_silent(self, arm: Arm, since: int) -> bool:
+        known = arm.n or arm.awaited
+        return not known and self.t + 1 - since >= 6 * (16 + 1.5 * self.delay)
 
     def judge(self, arm: Arm) -> None:
         arm.limit = None

@@ -401,6 +401,35 @@ def test_a_proposer_may_look_at_the_policy() -> None:
     assert len(looks) > 5
 
 
+def test_a_proposer_may_add_several_arms_at_once() -> None:
+    calls = 0
+
+    def propose(memory: tuple[ArmStats, ...]) -> str:
+        nonlocal calls
+        calls += 1
+        policy.add_arms([f"{calls}, first", f"{calls}, second"])
+        if calls == 2:
+            raise OSError("the network is down")
+        return f"{calls}, last"
+
+    policy = handful.Race(Proposed(propose, ["a"]), 2, seed=1)
+    came: list[str] = []
+    failures = 0
+    while len(came) < 10:
+        try:
+            decision = policy.decide()
+        except OSError:
+            failures += 1
+            assert policy.arms.waiting == 0  # type: ignore[union-attr]
+            continue
+        if decision.arm not in came:
+            came.append(decision.arm)
+        policy.reward(decision.ticket, 0.0)
+    assert failures == 1
+    rounds = [[f"{n}, {place}" for place in ("first", "second", "last")] for n in (1, 3, 4)]
+    assert came == ["a", *itertools.chain(*rounds)]
+
+
 # Allowed arms.
 
 
@@ -511,6 +540,40 @@ def test_policies_on_the_same_arms_do_not_disturb_each_other() -> None:
     expected = drive(one, 200, random.Random(1))
     other = handful.Race(arms, MEMORY, seed=1)
     assert drive(other, 200, random.Random(1)) == expected
+
+
+@pytest.mark.parametrize("kind", ["proposed", "posted"])
+def test_arms_of_a_policy_that_could_not_be_made_are_those_of_the_next(kind: str) -> None:
+    arms: Any = Proposed(child, ["a"]) if kind == "proposed" else handful.PostedArms(["a"])
+    with pytest.raises(SettingError, match="memory=1"):
+        handful.Race(arms, 1)
+    with pytest.raises(SettingError, match="wibble"):
+        handful.Race(arms, 2, wibble=1)
+    policy = handful.Race(arms, 2, seed=1)
+    assert policy.arms is arms
+    assert handful.Race(arms, 2, seed=1).arms is not arms
+    blob = policy.to_bytes()
+    fresh: Any = Proposed(child, ["a"]) if kind == "proposed" else handful.PostedArms(["a"])
+    with pytest.raises(OtherArmsError):
+        handful.from_bytes(handful.Race(str, 2).to_bytes(), fresh)
+    with pytest.raises(StateError):
+        handful.from_bytes(blob[:-1], fresh)
+    assert handful.from_bytes(blob, fresh).arms is fresh
+
+
+def test_labels_that_python_takes_for_equal_may_differ() -> None:
+    arms = Proposed(None, [1, "1", True, 0.5])
+    assert [*map(repr, arms.labels)] == ["1", "'1'", "True", "0.5"]
+    for label in (1.0, np.int64(1), True, np.float64(0.5)):
+        with refused(SettingError, ValueError, "already"):
+            arms.post([label])
+    arms.post([False, 0])
+
+
+def test_fingerprints_are_the_same_in_every_version() -> None:
+    # Of states that a release saved: see docs/compatibility.md.
+    assert Proposed(None, ["a", 1, 0.5, True]).fingerprint() == 7339216831166480409
+    assert handful.PostedArms(["a", "b"]).fingerprint() == 802804784251900291
 
 
 def test_labels_without_a_text_of_their_own_cannot_be_saved() -> None:

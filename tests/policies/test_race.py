@@ -52,6 +52,10 @@ class Case(NamedTuple):
     """Whether all means fall to a third, one after the other."""
     watch: bool = True
     decisions: int = 3000
+    mute: int = 0
+    """So many arms never answer."""
+    dropped: bool = False
+    """Whether decisions for these arms are dropped at once."""
 
 
 CASES = [
@@ -69,6 +73,10 @@ CASES = [
     *(Case(30, M, 0.5, delay=20.0, lost=0.2) for M in (2, 3, 8)),
     Case(None, 4, delay=-100.0, lost=0.1),
     Case(300, 8, 0.1, delay=60.0),
+    *(Case(8, M, mute=k, dropped=True) for M in (2, 5) for k in (1, 6)),
+    *(Case(8, M, delay=d, mute=k) for M in (2, 5) for d in (0.0, 20.0) for k in (1, 6)),
+    Case(None, 3, mute=40, dropped=True, decisions=6000),
+    Case(8, 3, mute=2, dropped=True, fall=True, every=300.0, decisions=8000),
 ]
 
 
@@ -90,7 +98,10 @@ def compared(cls: type[Race], case: Case, seed: int, whole: bool) -> int | None:
         value = float(rng.random() < mean)
         value = value if whole else 0.5 * value + 0.5 * rng.random() * mean
         late = rng.expovariate(1.0 / case.delay) if case.delay > 0 else -case.delay
-        if rng.random() >= case.lost:
+        if arm < case.mute and case.dropped:
+            policy.drop(ticket)
+            twin.drop(t)
+        elif rng.random() >= case.lost and arm >= case.mute:
             waiting.append((t + late, t, ticket, value))
         for entry in sorted(entry for entry in waiting if entry[0] <= t):
             policy.reward(entry[2], entry[3])
@@ -148,6 +159,24 @@ def test_one_good_arm_is_found_among_very_many_equal_ones(M: int) -> None:
     means = [0.9, *[0.1] * 999]
     result = handful.simulate("race", means, memory=M, horizon=200_000, runs=100, seed=0)
     assert result.regret.mean < 5000
+
+
+@pytest.mark.parametrize("M", [2, 4, 8])
+def test_arms_that_never_answer_are_given_up(M: int) -> None:
+    """Before, the first one to come up was pulled for ever, 5,000 times."""
+    for seed in range(10):
+        policy = Race(10, M, seed=seed)
+        rng = random.Random(seed)
+        mute = 0
+        for _ in range(5000):
+            arm, ticket = policy.decide()
+            if arm == 3:
+                policy.drop(ticket)
+                mute += 1
+            else:
+                policy.reward(ticket, float(rng.random() < 0.09 * arm))
+        assert mute <= 8 * 96  # a span of 6 (16 + 1.5 d) in each pass
+        assert policy.recommend() in (8, 9)
 
 
 @pytest.mark.parametrize("reward", [0.3, 0.7])

@@ -23,7 +23,13 @@ from tests.release.extras import users_extras
 from tests.release.kit import has_check, write_kit
 from tests.release.pythons import Python, classified, found
 
-USED_WITH = {"client": ["serve"], "cluster": ["sim"], "pandas": ["sim"], "postgres": ["serve"]}
+USED_WITH = {
+    "client": ["serve"],
+    "cluster": ["sim"],
+    "openfeature": ["serve"],
+    "pandas": ["sim"],
+    "postgres": ["serve"],
+}
 """What the check of an extra needs besides: a service to call, a simulator whose cells to run."""
 WITH_STORE = {"postgres"}
 """Checks that are given a store in PostgreSQL."""

@@ -15,6 +15,8 @@ from tests.release.extras import Requirement, normal, numbers
 from tests.release.pythons import Python
 
 LOWEST = ROOT / "constraints-lowest.txt"
+NEWER = {"river": {"pandas": "2.2.3", "scipy": "1.14.1"}}
+"""What an extra needs in newer versions than handful itself, by the extra."""
 QUIET = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "http_proxy", "https_proxy")
 """And PIP_...: no other variable of this process reaches an environment."""
@@ -56,13 +58,26 @@ class Environment:
         scripts = "Scripts" if os.name == "nt" else "bin"
         return str(self.folder / "venv" / scripts / "python")
 
-    def install(self, what: Path, extras: Iterable[str]) -> None:
+    def install(self, what: Path, extras: Sequence[str]) -> None:
         """Install a wheel or an sdist with extras, and nothing that they do not need."""
         named = f"[{','.join(extras)}]" if extras else ""
-        constrained = ("-c", str(LOWEST)) if self.lowest else ()
+        constrained = ("-c", str(self.constraints(extras))) if self.lowest else ()
         requirement = f"handful{named} @ {what.as_uri()}"
         self._run([self.program, *QUIET, "install", "--no-compile", *constrained, requirement])
         self._run([self.program, *QUIET, "check"])
+
+    def constraints(self, extras: Iterable[str]) -> Path:
+        """Return a file of the lowest versions that these extras work with."""
+        newer = {name: v for extra in extras for name, v in NEWER.get(extra, {}).items()}
+        lines = []
+        for line in LOWEST.read_text(encoding="utf-8").splitlines():
+            name, given, _ = line.partition("==")
+            lines.append(
+                f"{name}=={newer[normal(name)]}" if given and normal(name) in newer else line
+            )
+        path = self.folder / "constraints.txt"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
 
     def versions(self) -> dict[str, str]:
         """Return the versions of all packages that are installed."""

@@ -16,7 +16,7 @@ import pytest
 from tests.pages import ROOT
 from tests.release import __main__ as program
 from tests.release.checks.alone import lacks_by, package_of
-from tests.release.environments import Environment, FailedError
+from tests.release.environments import LOWEST, Environment, FailedError
 from tests.release.extras import Requirement, numbers, users_extras
 from tests.release.kit import CHECKS, write_kit
 from tests.release.pythons import Python, asked, found
@@ -81,6 +81,16 @@ def test_other_versions_than_the_lowest_are_noticed(monkeypatch: pytest.MonkeyPa
     with pytest.raises(FailedError, match="scipy is declared and was not installed"):
         environment.check_versions([Requirement("scipy", "1.13")])
     assert numbers("2.0") == numbers("2.0.0") != numbers("2.1")
+
+
+def test_an_extra_has_the_lowest_versions_that_it_works_with(tmp_path: Path) -> None:
+    environment = object.__new__(Environment)
+    environment.folder = tmp_path
+    lines = LOWEST.read_text().splitlines()
+    assert environment.constraints(["sim", "pandas"]).read_text().splitlines() == lines
+    for_river = environment.constraints(["river"]).read_text().splitlines()
+    changed = {(old, new) for old, new in zip(lines, for_river, strict=True) if old != new}
+    assert changed == {("pandas==2.2.2", "pandas==2.2.3"), ("scipy==1.13.0", "scipy==1.14.1")}
 
 
 class Pretended:

@@ -184,6 +184,27 @@ def test_policies_and_instances_that_cannot_are_refused(
         planned(policy, world, churn=100)
 
 
+@pytest.mark.parametrize("policy", ["race", "ucb-m", "imed"])
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"churn": 100}, "arms that come and go"),
+        ({"churn": 7, "drift": "falls"}, "means that change and arms that come and go"),
+        ({"churn": 9, "delay": 20}, "rewards that come late or never and arms that come and go"),
+        ({"lost": 0.1}, "rewards that come late or never"),
+        ({"clicks_only": 5}, "rewards that come late or never"),
+    ],
+)
+def test_no_pull_can_be_skipped(policy: str, given: dict[str, Any], reason: str) -> None:
+    assert engines.supports_skipping(planned(policy))
+    cell = planned(policy, **given)
+    why = f"the skipping engine cannot run {policy} on {cell.world}: {reason} are simulated pull"
+    with refused(SettingError, ValueError, why, "engine 'auto'"):
+        engines.choose(cell, "skip")
+    for name, value in given.items():
+        assert f"{name}={value}" in cell.world
+
+
 def test_quantile_regret_is_not_for_arms_that_come_and_go() -> None:
     result = simulate("random", "linear:9", horizon=50, runs=1, engine="python", churn=9)
     with refused(SettingError, ValueError, "churn=9"):

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import random
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from handful.core.rng import GOLDEN, tape_word, uniform
+from handful.core.slots import admit, credit
+from handful.core.state import Int, State
 from handful.errors import SettingError
 from handful.instances import Instance, from_data
 from handful.instances.catalogue import instance_of
+from handful.policies import Policy
 from handful.simulation import compare, engines, plan, read_parquet, simulate
+from handful.simulation.seeds import tape_key
 from tests.helpers import refused
 from tests.simulation.agree import assert_engines_agree
 
@@ -134,3 +142,113 @@ def test_results_on_other_data_of_the_same_name_are_no_pairs() -> None:
         compare(one, other)
     found = compare("race", "ucb-m", world("share"), memory=2, horizon=99, runs=2, engine="python")
     assert "on data:frame?arm=item&reward=share" in str(found)
+
+
+# Drift as it was.
+
+
+def drifting(reward: str, rows: int = 900) -> Instance:
+    """The best arm is another one in each of three periods."""
+    rng = random.Random(7)
+    arms = [rng.randrange(5) for _ in range(rows)]
+    good = [0.9 if arm == 2 * (3 * row // rows) else 0.3 for row, arm in enumerate(arms)]
+    table = {
+        "arm": arms,
+        "click": [float(rng.random() < mean) for mean in good],
+        "share": [mean * rng.random() for mean in good],
+        "row": list(range(rows)),
+    }
+    return from_data(table, reward=reward, time="row", periods=3, near=5)
+
+
+@pytest.mark.parametrize(
+    ("policy", "memory", "more"),
+    [
+        ("race", 3, {}),
+        ("race", 2, {"delay": "geometric:9", "lost": 0.1, "tape": True}),
+        ("ucb-m", 2, {"clicks_only": 20}),
+        ("ts", None, {"delay": 5}),
+    ],
+)
+@pytest.mark.parametrize("reward", ["share", "click"])
+def test_the_engines_drift_as_logged_to_the_same_bits(
+    policy: str, memory: int | None, more: dict[str, Any], reward: str
+) -> None:
+    cell = plan.cell(policy, drifting(reward), memory, 600, 4, seed=2, **more)
+    assert_engines_agree(cell)
+    assert_engines_agree(replace(cell, horizon=2, runs=1))
+
+
+class Current(State):
+    """Which slot is pulled."""
+
+    current: Int
+
+
+class Fickle(Policy):
+    """Two arms, of which one is pulled until a reward of at most 0.6."""
+
+    name = "fickle"
+    any_arms = True
+    State = Current
+
+    @staticmethod
+    def start(state: Current, p: Any) -> None:
+        admit(state, 0, 0)
+        admit(state, 1, 1)
+
+    @staticmethod
+    def propose(state: Current, p: Any) -> int:
+        return state.current
+
+    @staticmethod
+    def observe(state: Current, slot: int, reward: float, p: Any) -> None:
+        credit(state, slot, reward)
+        if reward <= 0.6:
+            state.current = 1 - slot
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+@pytest.mark.parametrize("in_time", [False, True])
+def test_rewards_and_regret_are_those_of_the_rows(in_time: bool, engine: str) -> None:
+    """The definition, written again: on a tape, what is drawn follows from arm and time alone."""
+    rng = random.Random(11)
+    arms = [rng.randrange(2) for _ in range(90)]
+    shares = [round(rng.random(), 3) for _ in arms]
+    rows: dict[str, Any] = {"arm": arms, "reward": shares, "at": list(range(90))}
+    options: dict[str, Any] = {"time": "at", "periods": 3, "near": 1} if in_time else {}
+    T = 100
+    result = simulate(
+        Fickle, from_data(rows, **options), memory=2, horizon=T, runs=2, seed=4, tape=True,
+        engine=engine,
+    )  # fmt: skip
+    for run in range(2):
+        arm, regret = 0, Fraction(0)
+        for t in range(T):
+            period = max(k for k in range(3) if k * T // 3 <= t) if in_time else 0
+            span = range(30 * period, 30 * period + 30) if in_time else range(90)
+            groups = [[shares[row] for row in span if arms[row] == each] for each in (0, 1)]
+            if not in_time:
+                groups = [sorted(group) for group in groups]
+            means = [Fraction(math.fsum(group) / len(group)) for group in groups]
+            regret += max(means) - means[arm]
+            u = uniform([tape_word(tape_key(4, run), t, arm), GOLDEN])
+            if groups[arm][int(u * len(groups[arm]))] <= 0.6:
+                arm = 1 - arm
+        assert result.regret.per_run[run] == pytest.approx(float(regret), abs=1e-12)
+
+
+def test_data_in_time_are_simulated_as_drift_is(tmp_path: Path) -> None:
+    world = drifting("click")
+    cell = plan.cell("race", world, 2, 100)
+    assert cell.world == world.name
+    assert cell.id == f"race watch=1.0 every=0.0 M=2 {world.key}"
+    assert "pull by pull" in engines.cannot_skip(cell)
+    assert "drift" not in cell.how_run()
+    assert plan.cell("race", world, 2, 100, delay=5).world == f"{world.name} delay=5"
+    for traffic in ({"drift": "falls"}, {"churn": 5}):
+        with refused(SettingError, ValueError, "change by themselves, as logged"):
+            plan.cell("race", world, 2, 100, **traffic)
+    many = {"arm": list(range(5000)), "reward": [0, 1] * 2500, "at": list(range(5000))}
+    with refused(SettingError, ValueError, "has 5000 arms, and the means of at most 4096"):
+        plan.cell("race", from_data(many, time="at"), 2, 100)

@@ -12,8 +12,8 @@ import pytest
 
 import handful
 from handful.errors import SettingError
-from handful.simulation import result as results
-from handful.simulation.result import read_parquet
+from handful.simulation import result_files
+from handful.simulation.result_files import read_parquet
 from handful.sweeps.folder import FORMAT
 from tests.sweeps.golden.write import NUMBERS, RESULT, SWEEP, numbers
 
@@ -45,4 +45,4 @@ def test_another_format_is_refused_by_its_number(found: str | None, tmp_path: Pa
 
 
 def test_the_current_formats_have_golden_files() -> None:
-    assert (FORMAT, results.FORMAT) == (1, 1), "write golden files of the new format, too"
+    assert (FORMAT, result_files.FORMAT) == (1, 1), "write golden files of the new format, too"

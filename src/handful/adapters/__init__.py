@@ -7,5 +7,6 @@
     estimator     `partial_fit` and `predict`, as scikit-learn's estimators have them
     streaming     a pure function of bytes, for stream processors such as Bytewax
 
-Each of them uses only what `handful` makes public, and decides as the policy itself would.
+Each of them decides as the policy itself would. All but the environment, which is an instance of
+the simulator, use only what `handful` makes public.
 """

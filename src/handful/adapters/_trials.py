@@ -115,7 +115,7 @@ class Fold:
         return SettingError(
             f"trial {self.next} was decided for {record['arm']} by another sampler, and the "
             f"decision of this one would be {own}: give all samplers of a study the same "
-            "search_space, policy, memory, value_range, seed and settings"
+            "search_space, policy, memory, value_range, seed and settings, and the same handful"
         )
 
     def decide(self, trials: Sequence[FrozenTrial]) -> Record:
@@ -140,12 +140,15 @@ class Fold:
         return twin
 
     def _settle(self, policy: handful.Policy, ticket: int, trial: FrozenTrial) -> None:
-        """Give a policy the result of a trial: a reward if it has a value."""
-        if trial.state is not TrialState.COMPLETE or trial.value is None:
-            policy.drop(ticket)
-            return
+        """Give a policy the result of a trial as a reward.
+
+        A pruned trial has the value that it reported last. One without a value counts as the worst:
+        a configuration that always fails would otherwise never be known, and tried for ever.
+        """
         lo, hi = self._range
-        value = lo + hi - trial.value if self._is_loss else trial.value
+        worst = hi if self._is_loss else lo
+        value = worst if trial.value is None else trial.value
+        value = lo + hi - value if self._is_loss else value
         policy.reward(ticket, min(max(value, lo), hi))
 
 

@@ -4,9 +4,11 @@
     shown = bandit.predict(500)                       # 500 arms, for the next 500 visitors
     bandit.partial_fit(shown, clicks)                 # labels and rewards, late and in any order
 
-Rewards come with labels only, so the tickets of open decisions are kept here, oldest first for each
-arm, as long as their arm is in memory. A reward of an arm without an open decision, as in a log,
-counts if the arm is in memory; otherwise it is forgotten. `receipts_` counts what became of all.
+Rewards come with labels only, so the tickets of open decisions are kept here, as long as their arm
+is in memory. The rewards of a call take the newest tickets of their arms, in the order of the
+decisions. (Where some rewards never come, the oldest tickets would be of ever older decisions.) A
+reward of an arm without an open decision, as in a log, counts if the arm is in memory; otherwise it
+is forgotten. `receipts_` counts what became of all.
 
 scikit-learn is not needed. Its `clone`, `get_params` and `set_params` work: parameters are those of
 the constructor, which does nothing but keep them.
@@ -21,6 +23,10 @@ from typing import Any, Self
 
 import handful
 from handful.errors import ForgottenArmError, SettingError
+
+MOST_OPEN = 100_000
+"""The most open decisions of an arm whose tickets are kept, since some rewards never come."""
+__all__ = ["BanditEstimator"]
 
 
 class BanditEstimator:
@@ -76,30 +82,36 @@ class BanditEstimator:
 
     def partial_fit(self, X: Iterable[Any], y: Iterable[float]) -> Self:
         """Take in the rewards y of the arms with the labels X. Any mistake changes nothing."""
-        labels, rewards = list(X), list(y)
+        labels, rewards = _listed("X", X), _listed("y", y)
         if len(labels) != len(rewards):
             raise SettingError(
                 f"there are {len(labels)} labels and {len(rewards)} rewards: give one for each"
             )
         if not hasattr(self, "policy_"):
             self._start()
-        before = self.policy_, self._open, self.receipts_
-        self.policy_ = self.policy_.clone()
-        self._open = {arm: tickets.copy() for arm, tickets in self._open.items()}
-        self.receipts_ = self.receipts_.copy()
+        before = self.policy_, self.receipts_
+        self.policy_, self.receipts_ = self.policy_.clone(), self.receipts_.copy()
+        taken = {label: self._newest(label, n) for label, n in Counter(labels).items()}
+        tickets = {label: iter(newest) for label, newest in taken.items()}
         try:
             for label, reward in zip(labels, rewards, strict=True):
-                self.receipts_[self._credit(label, reward)] += 1
+                self.receipts_[self._credit(label, next(tickets[label], None), reward)] += 1
         except BaseException:
-            self.policy_, self._open, self.receipts_ = before
+            self.policy_, self.receipts_ = before
+            for label, newest in taken.items():
+                self._open.get(label, deque()).extend(newest)
             raise
         return self
 
-    def _credit(self, label: Any, reward: float) -> str:
+    def _newest(self, label: Any, n: int) -> list[int]:
+        """Take the newest tickets of an arm, at most n, and return them in their order."""
+        tickets = self._open.get(label, deque())
+        return [tickets.pop() for _ in range(min(n, len(tickets)))][::-1]
+
+    def _credit(self, label: Any, ticket: int | None, reward: float) -> str:
         """Give the policy a reward, and return what became of it."""
-        tickets = self._open.get(label)
-        if tickets:
-            return str(self.policy_.reward(tickets.popleft(), reward))
+        if ticket is not None:
+            return str(self.policy_.reward(ticket, reward))
         try:
             self.policy_.update(label, reward)
         except ForgottenArmError:
@@ -112,7 +124,7 @@ class BanditEstimator:
             self._start()
         decisions = self.policy_.decide(n)
         for arm, ticket in decisions:
-            self._open.setdefault(arm, deque()).append(ticket)
+            self._open.setdefault(arm, deque(maxlen=MOST_OPEN)).append(ticket)
         held = set(self.policy_.arms_in_memory)
         self._open = {arm: tickets for arm, tickets in self._open.items() if arm in held}
         return [arm for arm, _ in decisions]
@@ -132,3 +144,17 @@ class BanditEstimator:
         )  # fmt: skip
         self._open = {}
         self.receipts_ = Counter()
+
+
+def _listed(name: str, given: Any) -> list[Any]:
+    """Return one column of values as a list."""
+    if isinstance(given, str | bytes) or hasattr(type(given), "columns"):
+        raise SettingError(f"{name} is a {type(given).__name__}: give one column, such as a list")
+    try:
+        listed = list(given)
+        hash(tuple(listed))
+    except TypeError:
+        raise SettingError(
+            f"{name} is no column of labels or numbers: give a list, or an array with one dimension"
+        ) from None
+    return listed

@@ -33,6 +33,7 @@ except ImportError as error:
 
 import numpy as np
 
+__all__ = ["ENV_ID", "BanditEnv"]
 ENV_ID = "handful/Bandit-v0"
 
 
@@ -58,6 +59,11 @@ class BanditEnv(gymnasium.Env[np.int64, int | np.int64]):
         if render_mode is not None:
             raise SettingError(f"render_mode={render_mode!r}: there is nothing to draw: give None")
         self.instance = instance if isinstance(instance, Instance) else instance_of(instance)
+        if self.instance.periods > 1:
+            raise SettingError(
+                f"{self.instance.name} drifts in the course of a horizon, and an episode has none: "
+                "give it without time="
+            )
         flow = traffic(delay, lost)
         self._flow = None if flow is None else flow.numbers(self.instance)
         self.render_mode = None

@@ -17,9 +17,10 @@
 An event is a reward of the flag that has its name. With `events={"checkout": ["front", "banner"]}`,
 the events named there are rewards of those flags, and all others are left alone.
 
-If the service does not answer, the value is the default of the call, with the reason ERROR. Rewards
-of such a key are not sent, since the service may have made a decision whose answer was lost. A
-reward that cannot be sent is logged, and does not disturb the caller.
+If the service does not answer, or with an arm of another type, the value is the default of the
+call, with the reason ERROR. Rewards of such a key are not sent: the service may have made a
+decision, and the visitor did not see its arm. A reward that cannot be sent is logged, and does not
+disturb the caller.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from handful.client import Client, OwnKey
-from handful.errors import ClientError, MissingExtraError, NotFoundError
+from handful.errors import ClientError, MissingExtraError, NotFoundError, SettingError
 
 try:
     from openfeature.evaluation_context import EvaluationContext
@@ -48,6 +49,7 @@ except ImportError as error:
         "the provider for OpenFeature", "openfeature-sdk", "openfeature"
     ) from None
 
+__all__ = ["HandfulProvider"]
 MOST_FALLBACKS = 10_000
 """How many of the last keys that got a default value are remembered."""
 T = TypeVar("T")
@@ -72,6 +74,9 @@ class HandfulProvider(AbstractProvider):
         total: float = 1.0,
     ) -> None:
         super().__init__()
+        for name, flags in (events or {}).items():
+            if isinstance(flags, str):
+                raise SettingError(f"events={{{name!r}: {flags!r}}} has no list: give [{flags!r}]")
         self._client = client
         self._events = (
             None if events is None else {name: tuple(flags) for name, flags in events.items()}
@@ -104,11 +109,13 @@ class HandfulProvider(AbstractProvider):
         named = [OwnKey(flag, key) for flag in flags]
         with self._lock:
             decided = [each for each in named if each not in self._fallbacks]
+        if not decided:
+            return
         try:
             outcomes = self._client.rewards(
                 [(each, 1.0 if value is None else value) for each in decided]
             )
-        except (ClientError, ValueError) as error:
+        except (ClientError, RuntimeError, ValueError) as error:  # of a closed client, too
             _log.warning("the reward of the event %r was not sent: %s", tracking_event_name, error)
             return
         for each, outcome in zip(decided, outcomes, strict=True):
@@ -128,18 +135,25 @@ class HandfulProvider(AbstractProvider):
                 default_value, ErrorCode.TARGETING_KEY_MISSING,
                 "a decision needs a targeting key, by which its reward is given",
             )  # fmt: skip
+        answer: FlagResolutionDetails[T]
+        answer = self._answer(kind, flag_key, default_value, key)
+        self._remember(OwnKey(flag_key, key), answer.error_code is not None)
+        return answer
+
+    def _answer(
+        self, kind: str, flag_key: str, default_value: T, key: str
+    ) -> FlagResolutionDetails[T]:
         try:
             decision = self._client.decide(flag_key, key=key, fallback="", total=self._total)
         except NotFoundError as error:
             return _failed(default_value, ErrorCode.FLAG_NOT_FOUND, str(error))
-        except ClientError as error:
+        except (ClientError, RuntimeError, ValueError) as error:
             return _failed(default_value, ErrorCode.GENERAL, str(error))
-        self._remember(OwnKey(flag_key, key), decision.is_fallback)
         if decision.is_fallback:
             return _failed(default_value, ErrorCode.GENERAL, "the service did not answer")
         try:
             value = READ[kind](decision.arm)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError, RecursionError):
             return _failed(
                 default_value, ErrorCode.TYPE_MISMATCH, f"the arm {decision.arm!r} is no {kind}"
             )

@@ -10,15 +10,17 @@ Where the objective is noisy, `study.best_params` are those of the luckiest tria
 treats each configuration as an arm and each trial as a pull: it evaluates good ones again and drops
 the others, with statistics of at most `memory` configurations. If every distribution is
 categorical, integer or has a step, the arms are all combinations, which take no memory however many
-there are. If one is continuous, arms are endless: Optuna draws each new one at random.
+there are. If one is continuous, or there are 2^62 combinations or more, arms are endless: Optuna
+draws each new one at random.
 
 **Many workers, one policy.** The storage of the study is the log, and the policy is its fold
 (`handful.adapters._trials`). So several workers on one storage continue one policy, and a study
 that is loaded again goes on where it was. Every worker needs a sampler with the same arguments.
 
-A trial that fails or is pruned has no reward: its ticket is dropped. Trials whose parameters were
-given, by `enqueue_trial`, by a second try or by another sampler, are not counted. A value outside
-of `value_range` counts as the nearest end of it, with a warning; in the study it stays as it is.
+A trial that is pruned counts as the value that it reported last; one that fails, or is pruned
+without a report, as the worst value. Trials whose parameters were given, by `enqueue_trial`, by a
+second try or by another sampler, are not counted. A value outside of `value_range` counts as the
+nearest end of it, with a warning; in the study it stays as it is.
 """
 
 from __future__ import annotations
@@ -51,6 +53,9 @@ except ImportError as error:
 
 from handful.adapters._trials import RECORD, Fold, is_given, record_of
 
+__all__ = ["HandfulSampler"]
+MOST_COMBINATIONS = 2**62 - 1
+"""The most arms of a finite set."""
 POLL = 0.005
 """Seconds between two looks for the decision of an earlier trial."""
 
@@ -164,11 +169,11 @@ class HandfulSampler(BaseSampler):
     def _new_policy(self, seed: int) -> handful.Policy:
         sizes = [_size(each) for each in self._space.values()]
         arms: handful.FiniteArms | handful.Reservoir
-        if None in sizes:
+        n = math.prod(size for size in sizes if size is not None)
+        if None in sizes or n > MOST_COMBINATIONS:
             arms = handful.Reservoir(lambda index: self._drawn(seed, index))
         else:
-            numbers = [size for size in sizes if size is not None]
-            arms = handful.FiniteArms(self._combination, n=math.prod(numbers))
+            arms = handful.FiniteArms(self._combination, n=n)
         return handful.policy(
             self._policy, arms, self._memory, rescale=self._range, seed=seed, **self._settings
         )
@@ -247,7 +252,13 @@ class HandfulSampler(BaseSampler):
 
 
 def _distribution(given: BaseDistribution | Sequence[Any]) -> BaseDistribution:
-    return given if isinstance(given, BaseDistribution) else CategoricalDistribution(given)
+    if isinstance(given, BaseDistribution):
+        return given
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise SettingError(
+            f"search_space has {given!r}: give a distribution of Optuna, or a list of choices"
+        )
+    return CategoricalDistribution(given)
 
 
 def _size(distribution: BaseDistribution) -> int | None:

@@ -27,6 +27,8 @@ except ImportError as error:
         raise
     raise MissingExtraError("the adapter for river", "river", "river") from None
 
+__all__ = ["HandfulPolicy"]
+
 
 class HandfulPolicy(bandit.base.Policy):
     """A policy of handful as a policy of river.
@@ -120,7 +122,8 @@ class HandfulPolicy(bandit.base.Policy):
         if new:
             self._bandit.add_arms(new)
             self._known = {*self._known, *new}
-        self._allowed = None if len(arms) == len(self._known) else frozenset(arms)
+        distinct = arms if isinstance(arms, range) else frozenset(arms)
+        self._allowed = None if len(distinct) == len(self._known) else frozenset(distinct)
         if self._open is not None and self._open.arm not in arms:
             self._bandit.drop(self._open.ticket)
             self._open = None

@@ -21,7 +21,8 @@ came with is as it was.
 As a mapping, `{"type": "reward", "ticket": 5, "reward": 1.0}` is the same as `Reward(5, 1.0)`.
 
 Labels are not part of the state, but for those that were added or removed since: the arms given to
-`Step` must stay as they were. Arms that come and go are given as a list of strings and numbers.
+`Step` must stay as they were. Arms that come and go are given as a list, and those that are added
+are strings or numbers.
 """
 
 from __future__ import annotations
@@ -35,11 +36,16 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 import handful
-from handful.errors import SettingError, StateError
+from handful.errors import NewerStateError, OtherArmsError, SettingError, StateError, integer
 
+__all__ = ["Add", "Decide", "Drop", "Event", "Remove", "Result", "Reward", "Step", "event_of"]
 CHANGED = b"hnda"
-"""In front of a state whose arms have changed, with the length of the changes as JSON."""
-HEAD = Struct("<4sI")
+"""In front of a state whose arms have changed: then a format, the length of the changes, and the
+changes as JSON."""
+HEAD = Struct("<4sBI")
+FORMAT = 1
+KEPT_AS_JSON = (str, int, float, bool, type(None))
+"""What comes back from JSON as it was, other than subclasses of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ def event_of(message: Mapping[str, Any]) -> Event:
     """Return the event of a message such as {"type": "drop", "ticket": 5}."""
     given = dict(message)
     kind = given.pop("type", None)
-    if kind not in EVENTS:
+    if not isinstance(kind, str) or kind not in EVENTS:
         raise SettingError(f"an event of the type {kind!r}: give one of {', '.join(EVENTS)}")
     try:
         return EVENTS[kind](**given)
@@ -108,7 +114,7 @@ def event_of(message: Mapping[str, Any]) -> Event:
 class Step:
     """The function from a state and an event to the next state and a result.
 
-    arms       labels, a number, or what else `handful.policy` takes
+    arms       labels, a number, a function from index to label, or a `FiniteArms`
     policy     the name of a policy, with its `settings`
     memory     the most arms with statistics
     seed       of the policy, an integer: a pure function draws no seed
@@ -125,23 +131,43 @@ class Step:
         **settings: Any,
     ) -> None:
         self._policy, self._memory, self._seed, self._settings = policy, memory, seed, settings
-        if isinstance(arms, Iterator):
+        if isinstance(arms, Iterator) or (isinstance(arms, handful.Reservoir) and arms.is_iterator):
             raise SettingError(
-                "arms are an iterator, which can be read only once, and every bandit needs the "
-                "same arms: give a list, or a function from index to label"
+                f"arms={arms!r} give each arm only once, and every bandit needs the same arms: "
+                "give a list, or a function from index to label"
             )
-        # Made once: the fingerprint of a list, which every state is compared with, is cached.
-        self._arms: Any = arms if callable(arms) else handful.FiniteArms(arms)
-        handful.policy(
-            policy, self._arms, memory, seed=seed, **settings
-        )  # refused before any event
+        if seed is None:
+            raise SettingError(
+                "seed=None draws a seed, and a pure function cannot: give an integer"
+            )
+        if not callable(arms) and not isinstance(arms, handful.FiniteArms | handful.Reservoir):
+            arms = handful.FiniteArms(arms)
+        handful.policy(policy, arms, memory, seed=seed, **settings)  # refused before any event
+        # Made once: the fingerprint of arms, which every state is compared with, is cached.
+        self._arms: Any = handful.Reservoir(arms) if callable(arms) else arms
+        self._begin_cache()
+
+    def _begin_cache(self) -> None:
         self._changed_arms = lru_cache(maxsize=64)(self._with_changes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the cache: stream processors send a function to workers as a pickle."""
+        return {name: value for name, value in vars(self).items() if name != "_changed_arms"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin_cache()
 
     def __call__(
         self, state: bytes | None, event: Event | Mapping[str, Any]
     ) -> tuple[bytes, Result]:
         """Return the next state, and what came of the event."""
         happened = event_of(event) if isinstance(event, Mapping) else event
+        if not isinstance(happened, Decide | Reward | Drop | Add | Remove):
+            raise SettingError(
+                f"{event!r} is no event: give Decide(), Reward(ticket, reward) or another class of "
+                'this module, or a mapping such as {"type": "decide"}'
+            )
         changes, policy = self._restored(state, happened.key)
         result: Result
         if isinstance(happened, Decide):
@@ -160,7 +186,7 @@ class Step:
                 policy.remove_arms(happened.arms)
             changes = self._changes(policy)
             result = policy.n_arms
-        head = HEAD.pack(CHANGED, len(changes)) + changes if changes else b""
+        head = HEAD.pack(CHANGED, FORMAT, len(changes)) + changes if changes else b""
         return head + policy.to_bytes(), result
 
     def policy(self, state: bytes) -> handful.Policy:
@@ -174,10 +200,18 @@ class Step:
             return b"", handful.policy(
                 self._policy, self._arms, self._memory, seed=seed, **self._settings
             )
-        if not state.startswith(CHANGED):
-            return b"", handful.from_bytes(state, self._arms)
-        length = HEAD.unpack_from(state)[1] if len(state) >= HEAD.size else 0
-        changes, rest = state[HEAD.size :][:length], state[HEAD.size + length :]
+        if not isinstance(state, bytes | bytearray | memoryview):
+            raise StateError(f"a state is bytes, or None before the first event, and not {state!r}")
+        data = bytes(state)
+        if not data.startswith(CHANGED):
+            return b"", handful.from_bytes(data, self._arms)
+        _, version, length = HEAD.unpack(data[: HEAD.size].ljust(HEAD.size, b"\0"))
+        if version > FORMAT:
+            raise NewerStateError(
+                f"the state was saved in format {version} by a newer handful; this one reads up to "
+                f"format {FORMAT}: upgrade handful"
+            )
+        changes, rest = data[HEAD.size :][:length], data[HEAD.size + length :]
         return changes, handful.from_bytes(rest, self._changed_arms(changes))
 
     def _changes(self, policy: handful.Policy) -> bytes:
@@ -187,27 +221,40 @@ class Step:
         kept = 0  # what is left of the first list stands in front, in its order
         gone = []
         for place, label in enumerate(first):
-            if kept < len(now) and now[kept] == label:
+            if kept < len(now) and type(now[kept]) is type(label) and now[kept] == label:
                 kept += 1
             else:
                 gone.append(place)
         if not gone and kept == len(now):
             return b""
+        for label in now[kept:]:
+            if type(label) not in KEPT_AS_JSON:
+                raise SettingError(
+                    f"the label {label!r} would be part of the state as JSON, and would not come "
+                    "back as it was: add strings and numbers only"
+                )
         return json.dumps([gone, now[kept:]], separators=(",", ":")).encode()
 
     def _with_changes(self, changes: bytes) -> handful.FiniteArms:
+        if not (isinstance(self._arms, handful.FiniteArms) and self._arms.is_listed):
+            raise OtherArmsError(
+                f"arms were added or removed in this state, and {self._arms!r} cannot change: give "
+                "the list of labels that it began with"
+            )
         try:
             gone, new = json.loads(changes)
             places = frozenset(gone)
-        except (ValueError, TypeError):
+            first = self._arms.listed()
+            kept = [label for place, label in enumerate(first) if place not in places]
+            return handful.FiniteArms(kept + new)
+        except (ValueError, TypeError, RecursionError):
             raise StateError(
                 "the state is damaged: its changes of the arms cannot be read"
             ) from None
-        first = self._arms.listed()
-        kept = [label for place, label in enumerate(first) if place not in places]
-        return handful.FiniteArms(kept + new)
 
 
 def _seed_of(seed: int, key: str | int) -> int:
-    digest = blake2b(f"{seed}/{type(key).__name__}/{key}".encode(), digest_size=8)
+    kind = "str" if isinstance(key, str) else "int"
+    text = str(key) if isinstance(key, str) else str(integer("key", key))
+    digest = blake2b(f"{seed}/{kind}/{text}".encode(), digest_size=8)
     return int.from_bytes(digest.digest(), "little")

@@ -7,13 +7,17 @@ import json
 import click
 
 from handful.cli import options
-from handful.cli.show import HELP, number, progress, table
+from handful.cli.show import HELP, number, progress, say_data, table
 from handful.errors import SettingError
+from handful.instances import instance
 from handful.studies.advice import advise
 
 
 @click.command("advise", context_settings=HELP)
-@click.option("--arms", "-k", type=number, help="K, how many arms there are.")
+@click.option(
+    "--arms", "-k", type=number,
+    help="K, how many arms there are; those of the first --instance unless given.",
+)  # fmt: skip
 @click.option(
     "--endless", is_flag=True, help="Arms are endless: new ones are drawn from a reservoir."
 )
@@ -69,11 +73,15 @@ def command(
     handful advise --arms 10000 --memory 8 --best 0.05
     handful advise --arms 300 --memory 8 --best 0.05 --delay 200 --lost 0.2
     """
+    worlds = [instance(spec) for spec in instances]
+    if arms is None and not endless and worlds and not worlds[0].endless:
+        arms = worlds[0].n_arms
     if endless is (arms is not None):
         both = ", not both" if endless else ""
         raise SettingError(
             f"say how many arms there are with --arms, or that they are --endless{both}"
         )
+    say_data(worlds)
     with progress(1.0, "starting (kernels are compiled once, then cached)", 30) as show:
         found = advise(
             arms, memory, horizon, best=best, instances=instances, runs=runs, seed=seed,

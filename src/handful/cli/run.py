@@ -32,8 +32,8 @@ from handful.simulation.plan import ENGINES, parse_policy
     "--instance", "-i", "instances", multiple=True, required=True, metavar="SPEC",
     help="linear:K, power:K:ALPHA, bernoulli:P,P,..., B_L:K, B_0.3:K; with another first mean "
     "than 0.99: linear:K:MU_STAR, power:K:ALPHA:MU_STAR; endless: beta:A:B:MU_STAR, I1, I2, I3, "
-    "I4; a reward distribution after a plus: linear:100+beta, +uniform, +constant, +truncnorm:0.1. "
-    "Repeat for a grid.",
+    "I4; a reward distribution after a plus: linear:100+beta, +uniform, +constant, +truncnorm:0.1; "
+    "rewards from a file: data:FILE?arm=COLUMN&reward=COLUMN, in quotes. Repeat for a grid.",
 )  # fmt: skip
 @click.option(
     "--horizon", "-T", "horizons", type=number, multiple=True, required=True,
@@ -152,7 +152,7 @@ def _run(cells: list[Cell], engine: str, n_jobs: int) -> list[Result]:
         for planned in cells:
 
             def step(done: int, planned: Cell = planned, before: int = before) -> None:
-                show(before + done, planned.id)
+                show(before + done, planned.shown)
 
             def on_compile(planned: Cell = planned, before: int = before) -> None:
                 show(before, compiling(planned))

@@ -11,7 +11,7 @@ import click
 
 from handful.cli import options
 from handful.cli.cells import failed, on_cluster, run_parts
-from handful.cli.show import HELP, in_words, table
+from handful.cli.show import HELP, in_words, say_data, table
 from handful.errors import shortened
 from handful.simulation import Result
 from handful.sweeps import Sweep
@@ -61,6 +61,7 @@ def command(
     stops no others.
     """
     checked = read_spec(spec)
+    say_data(part.cell.instance for part in checked.cells)
     if dry_run:
         _dry_run(checked, out, cluster, n_jobs, as_json)
         return

@@ -103,6 +103,9 @@ class FiniteArms:
         """Return arms that another policy can use independently: the same object."""
         return self
 
+    def give_back(self) -> None:
+        """Do nothing: any number of policies use the same object."""
+
     def restart(self) -> None:
         """Do nothing: a policy can start again on a finite set at any time."""
 

@@ -137,6 +137,10 @@ class Reservoir:
         reservoir._owned = True
         return reservoir
 
+    def give_back(self) -> None:
+        """Let another policy use these arms as they are: the one that they were for is not made."""
+        self._owned = False
+
     @property
     def is_iterator(self) -> bool:
         """Whether the labels come from an iterator, which may end and gives each only once."""

@@ -64,6 +64,8 @@ class Instance:
     spread: float = 0.0
     origin: Origin | None = None
     """Of an instance from data."""
+    periods: int = 1
+    """Of data with a time, the periods of the log: `listed` has the means of each in turn."""
     rows: Rows | None = field(default=None, repr=False, compare=False)
     """What rewards are drawn from, if the distribution is `distributions.ROWS`."""
     _centres: dict[float, float] = field(default_factory=dict, repr=False, compare=False)
@@ -82,7 +84,7 @@ class Instance:
         return self.n_arms == ENDLESS
 
     def mean(self, arm: int, key: int = 0) -> float:
-        """Return the mean reward of an arm."""
+        """Return the mean reward of an arm, in the first period if there are several."""
         if self.endless:
             return means.reservoir_mean(arm, self.a, self.b, self.top, key, [0, 0])
         return means.mean_of(self.kind, arm, self.n_arms, self.a, self.top, self.listed)
@@ -98,6 +100,11 @@ class Instance:
         """Return mu_rho, the mean that quantile regret compares with (docs/mathematics.md)."""
         if not 0.0 < rho < 1.0:
             raise SettingError(f"rho={rho!r} is not between 0 and 1")
+        if self.periods > 1:
+            raise SettingError(
+                f"quantile regret compares with a fixed mean, and those of {self.name} change: "
+                "leave rho or time= out"
+            )
         if self.endless:
             try:
                 from scipy.special import betaincinv

@@ -46,8 +46,8 @@ def instance(spec: str | Instance | Sequence[float] | Mapping[Any, float]) -> In
         return spec
     if hasattr(type(spec), "columns"):
         raise SettingError(
-            f"instance is a {type(spec).__name__}: for rewards from rows give handful.instances."
-            "from_data(frame, arm=..., reward=...), for means one column as a list"
+            f"instance is a {type(spec).__name__}: for rewards from rows give "
+            "handful.from_data(frame, arm=..., reward=...), for means one column as a list"
         )
     if isinstance(spec, Mapping):
         spec = list(spec.values())

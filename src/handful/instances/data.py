@@ -10,10 +10,18 @@ with replacement, so the mean of an arm is exactly the mean of its rows. Where a
     &rescale=LO,HI   rewards lie in [LO, HI] and are mapped to [0, 1]
     &least=N         arms with fewer rows than N are left out
     &few=pool        ... or are one arm together, which has the rows of all of them
+    &time=COLUMN     drift as it was: the rows are cut into periods, and rewards of a period's
+                     decisions are drawn from the arm's rows in that period
+    &periods=B       so many periods of equally many rows; 10 unless given
+    &near=W          an arm with fewer than W rows in a period has its W rows nearest to the
+                     middle of it instead; 100 unless given (`resampling.py` is exact about this)
+
+A run of T decisions goes through the periods in turn, each for T/B decisions, so its time is that
+of the rows, not of the clock. Regret is against the best arm of the period.
 
 Arms are sorted by label: integers by value, text by code points. What is simulated depends on the
 arms, their rewards and the options alone, and so does the digest that identifies the instance: not
-on the name of the file, its kind, or the order of rows.
+on the name of the file, its kind or, without a time, the order of rows.
 
 In the name of a column, the characters %, & and ? are written as %25, %26 and %3F.
 """
@@ -23,7 +31,7 @@ from __future__ import annotations
 import math
 import os
 import re
-import time
+import time as clock
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +52,8 @@ NOISY = 30
 """Arms with fewer rows are mentioned, unless `least` is given."""
 SETTLED = 2 * 10**9
 """Nanoseconds after which a file that is written again has another time of change for sure."""
+PERIODS, NEAR = 10, 100
+MOST_PERIODS = 1000
 KEPT = 4
 """Instances that are not read again as long as their files do not change."""
 
@@ -57,6 +67,9 @@ class Options:
     rescale: tuple[float, float] = UNIT
     least: int = 1
     few: str = LEAVE
+    time: str | None = None
+    periods: int = PERIODS
+    near: int = NEAR
 
     def __post_init__(self) -> None:
         if integer("least", self.least) < 1:
@@ -70,8 +83,22 @@ class Options:
         lo, hi = self.rescale
         if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
             raise SettingError(f"rescale={lo:g},{hi:g}: give two numbers, the lower one first")
-        if self.arm == self.reward:
-            raise SettingError(f"{self.arm!r} cannot be the column of arms and that of rewards")
+        columns = self.columns
+        if len(set(columns.values())) < len(columns):
+            said = ", ".join(f"{what}={column}" for what, column in columns.items())
+            raise SettingError(f"{said}: give each another column")
+        if not 2 <= integer("periods", self.periods) <= MOST_PERIODS:
+            raise SettingError(f"periods={self.periods}: give from 2 to {MOST_PERIODS}")
+        if integer("near", self.near) < 1:
+            raise SettingError(f"near={self.near}: give a number of rows, at least 1")
+        if self.time is None and (self.periods, self.near) != (PERIODS, NEAR):
+            raise SettingError("periods= and near= go with time=, the column of times")
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The names of the columns that are read, by what they have."""
+        times = {} if self.time is None else {"time": self.time}
+        return {"arm": self.arm, "reward": self.reward, **times}
 
     @property
     def text(self) -> str:
@@ -83,6 +110,12 @@ class Options:
             said.append(f"least={self.least}")
         if self.few != LEAVE:
             said.append(f"few={self.few}")
+        if self.time is not None:
+            said.append(f"time={_quoted(self.time)}")
+        if self.periods != PERIODS:
+            said.append(f"periods={self.periods}")
+        if self.near != NEAR:
+            said.append(f"near={self.near}")
         return "&".join(said)
 
 
@@ -94,6 +127,9 @@ def from_data(
     rescale: tuple[float, float] | None = None,
     least: int = 1,
     few: str = LEAVE,
+    time: str | None = None,
+    periods: int = PERIODS,
+    near: int = NEAR,
     name: str | None = None,
 ) -> Instance:
     """Return an instance whose rewards are resampled from the rows of each arm.
@@ -106,13 +142,16 @@ def from_data(
         rescale: (lo, hi) if rewards lie in [lo, hi] and not in [0, 1].
         least: the fewest rows of an arm; arms with fewer are left out.
         few: "pool" if arms with fewer rows are not left out, but are one arm together.
+        time: which column has the time of a row, if means are to change as they did in the data.
+        periods: into how many periods with equally many rows the data are cut.
+        near: the rows of an arm that has fewer in a period; its nearest in time.
         name: what results call the data; the name of the file, or "frame", unless given.
     """
     try:
         lo, hi = UNIT if rescale is None else map(float, rescale)
     except (TypeError, ValueError):
         raise SettingError(f"rescale={rescale!r} is not a pair (lo, hi) of numbers") from None
-    options = Options(arm, reward, (lo, hi), least, few)
+    options = Options(arm, reward, (lo, hi), least, few, time, periods, near)
     if isinstance(data, str | os.PathLike):
         return _of_file(os.fspath(data), options, name)
     return _instance(data, options, name or "frame", "")
@@ -158,9 +197,14 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "rescale": _pair,
     "least": int,
     "few": str,
+    "time": unquote,
+    "periods": int,
+    "near": int,
 }
 """How the options of a name are read."""
-FORMS = {"rescale": "rescale=LO,HI", "least": "least=N"}
+FORMS = {
+    "rescale": "rescale=LO,HI", "least": "least=N", "periods": "periods=B", "near": "near=W"
+}  # fmt: skip
 
 
 def _quoted(column: str) -> str:
@@ -180,7 +224,7 @@ def _of_file(file: str, options: Options, name: str | None = None) -> Instance:
         found = _instance(path, options, path.name, file)
         _kept.pop((file, options), None)
         # A file that was changed just now might change again without a sign of it.
-        if before and before == _stamp(path) and time.time_ns() - max(before[:2]) > SETTLED:
+        if before and before == _stamp(path) and clock.time_ns() - max(before[:2]) > SETTLED:
             while len(_kept) >= KEPT:
                 del _kept[next(iter(_kept))]
             _kept[file, options] = before, found
@@ -197,26 +241,31 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _instance(data: Any, options: Options, name: str, file: str) -> Instance:
-    columns = {"arm": options.arm, "reward": options.reward}
-    table = read_table(data, columns, options.rescale)
+    table = read_table(data, options.columns, options.rescale)
+    periods = 1 if options.time is None else options.periods
     try:
         arms = arms_of(table, options.least, options.few == POOL)
+        if periods > len(arms.arm):
+            raise SettingError(f"{len(arms.arm)} rows are fewer than the {periods} periods")
     except SettingError as error:
         raise SettingError(f"{file or 'the table'}: {error}") from None
-    listed, rows, digest = groups_of(arms)
+    listed, rows, digest, widened = groups_of(arms, periods, options.near)
     return Instance(
         f"{PREFIX}{name}?{options.text}",
         len(arms.labels),
         means.LISTED,
         listed=tuple(listed),
-        best_among=len(listed),
+        best_among=len(arms.labels),
         distribution=BERNOULLI if rows is None else ROWS,
-        origin=Origin(digest, file, _said(arms, options), arms.labels, tuple(arms.counts.tolist())),
+        origin=Origin(
+            digest, file, _said(arms, options, widened), arms.labels, tuple(arms.counts.tolist())
+        ),
+        periods=periods,
         rows=rows,
     )
 
 
-def _said(arms: Arms, options: Options) -> str:
+def _said(arms: Arms, options: Options, widened: int) -> str:
     """Say how many arms and rows are used, left out and pooled."""
     rows = int(arms.counts.sum())
     said = [f"{len(arms.labels):,} arms with {rows:,} rows"]
@@ -231,6 +280,11 @@ def _said(arms: Arms, options: Options) -> str:
             f"{_counted(noisy, 'arm')} {'have' if noisy > 1 else 'has'} fewer than {NOISY} rows, "
             f"so that the highest of the means may be luck (least={NOISY} leaves such arms out)"
         )
+    if options.time is not None:
+        periods = f"{options.periods} periods of about {rows / options.periods:,.0f} rows"
+        share = widened / (len(arms.labels) * options.periods)
+        near = f"with fewer than {options.near} rows of an arm in a period its nearest are taken"
+        said.append(f"{periods}; {near}, in {share:.0%} of the cases")
     return "; ".join(said)
 
 

@@ -7,6 +7,9 @@
     walk:SD      every 100 decisions each mean moves by a normal step with standard deviation SD,
                  reflected at the lowest and the highest mean of the instance
 
+Data with a time have a drift of their own, as logged: every T/N decisions the means of the next of
+N periods (`handful.instances.data`).
+
 The best arm is that of the moment, the first one of several. The simulator compiles the functions
 of numbers as they stand.
 """
@@ -21,8 +24,9 @@ from handful.core.rng import Generator, normal, uniform
 from handful.errors import SettingError, UnknownNameError
 from handful.instances.base import Instance
 from handful.instances.distributions import DISTRIBUTIONS
+from handful.instances.means import Listed
 
-NONE, FALLS, RISES, SWAP, WALK = range(5)
+NONE, FALLS, RISES, SWAP, WALK, LOGGED = range(6)
 NAMES = ("", "falls", "rises", "swap", "walk")
 FORMS = "falls, rises, rises:P, swap:N or walk:SD"
 RISEN = 0.97
@@ -139,7 +143,7 @@ def change_time(kind: int, number: float, T: int, k: int) -> int:
     """Return after how many decisions of T change k = 1, 2, ... comes; `NEVER` if it does not."""
     if kind == WALK:
         return k * PACE
-    if kind == SWAP:
+    if kind in (SWAP, LOGGED):
         n = int(number)
         # k T / n, rounded down, without a product that overflows in a kernel.
         return k * (T // n) + k * (T % n) // n if k < n else NEVER
@@ -174,6 +178,12 @@ def change(kind: int, number: float, low: float, high: float, means: Means, rng:
         mean = means[best]
         means[best] = means[other]
         means[other] = mean
+
+
+def as_logged(period: int, listed: Listed, means: Means) -> None:
+    """Change the means to those of a period; all means are listed, period by period."""
+    for arm in range(len(means)):
+        means[arm] = listed[period * len(means) + arm]
 
 
 def reflected(x: float, low: float, high: float) -> float:

@@ -1,12 +1,14 @@
 """Read a table of arms and rewards: a file or a frame; every value is checked.
 
-The result is a polars frame with the columns `arm` (integers or text) and `reward` (in [0, 1]), in
-the order of the rows. Only these columns are read.
+The result is a polars frame with the columns `arm` (integers or text), `reward` (in [0, 1]) and, if
+it is asked for, `time` (numbers that can be compared), in the order of the rows. Only these columns
+are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 ENDINGS = (".parquet", ".csv")
 UNIT = (0.0, 1.0)
+TIMES = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f%#z")
+"""How times may be written as text, also with T and Z. Of 03/04/2026 nobody knows the month."""
 
 
 def read_table(data: Any, columns: Mapping[str, str], rescale: tuple[float, float]) -> pl.DataFrame:
@@ -45,10 +49,13 @@ def read_table(data: Any, columns: Mapping[str, str], rescale: tuple[float, floa
         raise SettingError(f"{source} cannot be read: {said}") from None
     if found.is_empty():
         raise SettingError(f"{source} has no rows")
-    return found.with_columns(
+    checked = [
         _arms(found["arm"], columns["arm"], source),
         _rewards(found["reward"], columns["reward"], source, rescale),
-    )
+    ]
+    if "time" in columns:
+        checked.append(_times(found["time"], columns["time"], source))
+    return found.with_columns(checked)
 
 
 def _lazy(data: Any, columns: Mapping[str, str]) -> pl.LazyFrame:
@@ -163,6 +170,39 @@ def _rewards(column: pl.Series, name: str, source: str, rescale: tuple[float, fl
             f"[{least:g}, {most:g}]; give a range that has them all, rescale=LO,HI"
         )
     return rewards if rescale == UNIT else (rewards - lo) / (hi - lo)
+
+
+def _times(column: pl.Series, name: str, source: str) -> pl.Series:
+    """Return times as numbers: seconds, or whatever the column counts, from anywhere."""
+    import polars as pl
+
+    where = f"{source}: the column {name!r} of times"
+    missing = column.null_count()
+    if column.dtype.is_float():
+        missing += int(column.is_nan().sum())
+    if missing:
+        raise SettingError(f"{where} is empty or NaN in {_rows(missing)}: every row needs a time")
+    if column.dtype == pl.String:
+        column = _parsed(column, where)
+    if column.dtype.is_temporal():
+        return column.to_physical().cast(pl.Int64)
+    if column.dtype.is_numeric():
+        return column
+    raise SettingError(f"{where} has values of type {column.dtype}: give numbers, dates or times")
+
+
+def _parsed(column: pl.Series, where: str) -> pl.Series:
+    """Return dates and times that are written as text."""
+    import polars as pl
+
+    plain = column.str.replace("T", " ").str.replace("Z$", "+00:00")
+    for form in TIMES:
+        with suppress(pl.exceptions.PolarsError):
+            return plain.str.to_datetime(form, time_unit="us")
+    raise SettingError(
+        f"{where} has text that is no date or time, such as {shortened(repr(column[0]))}: give "
+        "numbers, or dates and times as 2026-01-31 or 2026-01-31 12:00:00"
+    )
 
 
 def _rows(count: int) -> str:

@@ -29,7 +29,7 @@ from handful.core.rng import Generator, positive_uniform, uniform
 from handful.errors import SettingError, integer
 from handful.instances.base import Instance
 from handful.instances.churn import churn
-from handful.instances.drift import NONE, Drift, drift, mean_range
+from handful.instances.drift import LOGGED, NONE, Drift, drift, mean_range
 
 FIXED, GEOMETRIC, BATCH = range(3)
 PREFIXES = ("", "geometric:", "batch:")
@@ -84,11 +84,16 @@ class Traffic:
             found["lost"] = self.lost
         if self.clicks_only is not None:
             found["clicks_only"] = self.clicks_only
-        if self.drift is not None:
+        if self.drift is not None and self.drift.kind != LOGGED:
             found["drift"] = self.drift.name
         if self.churn:
             found["churn"] = self.churn
         return found
+
+    @property
+    def delays_rewards(self) -> bool:
+        """Whether rewards come late or never."""
+        return bool(self.delay or self.lost) or self.clicks_only is not None
 
     @property
     def changes_means(self) -> bool:
@@ -135,6 +140,23 @@ class Traffic:
             clicks_only=None if self.clicks_only is None else min(self.clicks_only, most),
             churn=min(self.churn, most),
         )
+
+
+def as_logged(flow: Traffic | None, world: Instance, most_arms: int) -> Traffic:
+    """Return the traffic on data with a time: their means change as they did in the log."""
+    flow = flow or Traffic()
+    for name in ("drift", "churn"):
+        if name in flow.settings:
+            raise SettingError(
+                f"{name}={flow.settings[name]}: the means of {world.name} change by themselves, as "
+                "logged: leave one of the two out"
+            )
+    if world.n_arms > most_arms:
+        raise SettingError(
+            f"{world.name} has {world.n_arms} arms, and the means of at most {most_arms} can "
+            "change: leave out time=, or arms with few rows (least=N)"
+        )
+    return replace(flow, drift=Drift(LOGGED, float(world.periods)))
 
 
 def in_words(settings: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from handful.errors import SettingError, integer
 from handful.policies.allowed import Allowed, Permission, drawn_guest, stand_in
 from handful.policies.careful import Careful, Moment, counts_of
 from handful.policies.changes import changed, indices_to_remove, listed, new_labels
-from handful.policies.given import ArmsLike, arms_for, seed_word, whole_ticket
+from handful.policies.given import ArmsLike, lent, seed_word, whole_ticket
 from handful.policies.mistakes import no_score, not_in_memory, wrong_arm, wrong_slot
 from handful.policies.proposed import Proposed
 from handful.policies.settings import check_rewards, check_settings, unit_reward
@@ -61,14 +61,14 @@ class Policy(Careful):
         clicks_only: int | None = None,
         **settings: float,
     ) -> None:
-        known = arms_for(type(self), arms)
-        values = check_settings(type(self), settings)
-        rewards = check_rewards(rescale, window, default, clicks_only)
-        self._make(known, self.memory_for(memory, known.n), rewards, values)
-        self._key = seed_word(seed)
-        self._mean_of = None
-        self._check_name_length()
-        self._begin()
+        with lent(type(self), arms) as known:
+            values = check_settings(type(self), settings)
+            rewards = check_rewards(rescale, window, default, clicks_only)
+            self._make(known, self.memory_for(memory, known.n), rewards, values)
+            self._key = seed_word(seed)
+            self._mean_of = None
+            self._check_name_length()
+            self._begin()
 
     @property
     def lock(self) -> RLock:

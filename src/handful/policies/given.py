@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from handful.core.arms import FiniteArms
@@ -34,6 +35,21 @@ def arms_for(policy: type[Definition], arms: Any) -> FiniteArms | Reservoir:
             "for endless arms, such as qucb-m"
         )
     return FiniteArms.of(arms)
+
+
+@contextmanager
+def lent(policy: type[Definition], arms: Any) -> Iterator[FiniteArms | Reservoir]:
+    """Yield the arms that a user gave for a policy to be made; if that fails, give them back.
+
+    Otherwise the next policy would get a clone of them, and `arms.labels`, `arms.post` and the like
+    of the object that the user has would not be those of the policy.
+    """
+    known = arms_for(policy, arms)
+    try:
+        yield known
+    except BaseException:
+        known.give_back()
+        raise
 
 
 def _has_no_end(arms: Any) -> bool:

@@ -99,14 +99,14 @@ class Proposed(Reservoir):
         refuse_frame(labels)
         if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
             raise SettingError(f"{labels!r} is not a list of labels: give [{labels!r}]")
-        known = self.labels
+        known = set(map(distinct, self.labels))
         added = [checked(label, "the label") for label in labels]
         for label in added:
-            if slot_with(label, known) is not None:
+            if distinct(label) in known:
                 raise SettingError(
                     f"the label {label!r} is that of an arm already: give labels that differ"
                 )
-            known.append(label)
+            known.add(distinct(label))
         self._waiting += added
 
     def ask(self, memory: tuple[ArmStats, ...]) -> bool:
@@ -231,6 +231,11 @@ class Proposed(Reservoir):
     def __repr__(self) -> str:
         counts = f"{self.proposed} proposed, {self.repeated} repeated, {self.waiting} waiting"
         return f"Proposed({self._propose!r}: {counts})"
+
+
+def distinct(label: Any) -> tuple[bool, Any]:
+    """Return what is equal for equal labels only: True equals 1, and is another label."""
+    return isinstance(label, bool), label
 
 
 def checked(label: Any, what: str) -> Any:

@@ -40,6 +40,10 @@ become those since the fall, other arms keep at most 20 pulls, the schedule begi
 first pass after that every arm comes up afresh.
 **every = E**, for arms that may rise: one comes up at least every E/K decisions, afresh.
 
+**Arms that never answer.** An arm of which no reward is known and none is in flight is given up if
+neither it nor another arm came up in the last 6 (16 + 1.5 d) decisions. While there is no reward
+at all, the next arm comes up then.
+
 **Arms that come and go.** A new arm comes up as soon as a slot is free, and at the latest 100
 decisions after the last arm that did, with the l and the level of the first pass. If the incumbent
 is removed, the best of the others in memory follows it.
@@ -64,6 +68,8 @@ from handful.policies.racing.changes import PATIENCE, ComingAndGoing, make_room
 from handful.policies.racing.duels import (
     begin_duel,
     book,
+    give_up,
+    is_silent,
     judge,
     judge_all,
     wants,
@@ -140,16 +146,21 @@ def come_up(state: RaceState, target: int, kind: int, why: int, p: RaceParameter
 
 
 def spread_out(state: RaceState, p: RaceParameters) -> int:
-    """Return the slot to pull while no reward of the incumbent is known: the least pulled."""
-    if state.in_flight[state.incumbent] == 0:
-        return state.incumbent
+    """Return the slot to pull while no reward is known: the least pulled that is not silent."""
+    inc = state.incumbent
+    if state.in_flight[inc] == 0 and not is_silent(state, inc, state.born[inc]):
+        return inc
     if state.held < p.M and state.tried < p.K:
         return come_up(state, state.held, FIRST, PASS, p)
-    fewest = state.incumbent
+    fewest = silent = -1
     for j in range(state.held):
-        here = state.pulls[j] + state.in_flight[j]
-        if here < state.pulls[fewest] + state.in_flight[fewest]:
+        if is_silent(state, j, state.born[j]):
+            if j != inc:
+                silent = j
+        elif fewest < 0 or state.in_flight[j] < state.in_flight[fewest]:
             fewest = j
+    if fewest < 0:
+        return come_up(state, silent if silent >= 0 else state.held, FIRST, PASS, p)
     return fewest
 
 
@@ -316,9 +327,10 @@ class Race(ComingAndGoing):
             m0 = state.sums[inc] / state.pulls[inc]
             x = state.looks * m0 - state.looked
             t = float(state.clock - state.origin)
+            # The second line is what `is_due` looks at first: online, a call takes longer.
             if (
                 m0 + AHEAD >= state.rival
-                and not is_due(x, t, m0, state, p)
+                and ((state.volume == 0.0 and x > t * (1.0 - m0)) or not is_due(x, t, m0, state, p))
                 and not (p.every > 0.0 and is_clocked(state, p))
             ):
                 if state.clock % SELDOM == 0:
@@ -338,16 +350,15 @@ class Race(ComingAndGoing):
         inc = state.incumbent
         if slot == inc:
             # A success is no sign of a fall while there is no other.
-            if p.watch and (reward < 1.0 or state.fallen > 0.0):
+            if (reward < 1.0 or state.fallen > 0.0) and p.watch:
                 watch(state, reward, p)
-            if state.clock < state.opens:
-                return
+            if state.rival >= 0.0:
+                return  # no duel is on
             j = state.challenger
-            if j != inc:
-                if state.in_flight[j] == 0:
-                    judge(state, j, p)
-            elif state.rival < 0.0:
+            if j == inc:
                 judge_all(state, p)
+            elif state.in_flight[j] == 0:
+                judge(state, j, p)
             return
         if slot == state.challenger:
             # Mostly the duel goes on, as kl(m1, m0) <= (m0 - m1)^2 / (m0 (1 - m0)) shows.
@@ -378,10 +389,13 @@ class Race(ComingAndGoing):
 
     @staticmethod
     def waited(state: RaceState, p: RaceParameters) -> None:
-        """Judge the duels: some waited for what is written off."""
+        """Judge the duels: some waited for what is written off. Give up arms that never answer."""
         for j in range(state.held):
             if state.duel[j] != NO_DUEL:
-                judge(state, j, p)
+                if is_silent(state, j, max(state.born[j], state.came)):
+                    give_up(state, j)
+                else:
+                    judge(state, j, p)
 
     @staticmethod
     def calm(state: RaceState, slot: int, p: RaceParameters) -> tuple[int, int]:

@@ -15,11 +15,13 @@ import math
 from struct import Struct
 from typing import Any, NamedTuple, Self
 
+from handful.core.arms import FiniteArms
 from handful.core.envelope import Reader, seal, unseal
+from handful.core.reservoir import Reservoir
 from handful.core.state import NO_SLOT, State
 from handful.errors import SettingError, StateError
 from handful.policies.definition import Definition
-from handful.policies.given import ArmsLike, arms_for
+from handful.policies.given import ArmsLike, lent
 from handful.policies.parts import Parts
 from handful.policies.proposed import Proposed
 from handful.policies.settings import MOST_WINDOW, Rewards, check_rescale, check_settings
@@ -135,7 +137,12 @@ class Saved(Parts):
         name, body = unseal(blob)
         if name != cls.name:
             raise StateError(f"this state belongs to a {name!r} policy, not to {cls.name!r}")
-        known = arms_for(cls, arms)
+        with lent(cls, arms) as known:
+            return cls._continued(known, body)
+
+    @classmethod
+    def _continued(cls, known: FiniteArms | Reservoir, body: bytes) -> Self:
+        """Return the policy of the body of a saved one, on these arms."""
         frame, record = Frame.unpack(body, cls)
         known.check_fingerprint(frame.fingerprint, frame.n_arms)
         policy = object.__new__(cls)

@@ -28,7 +28,7 @@ class Shown(Saved):
     def arms(self) -> ArmsLike:
         """The arms as `from_bytes` takes them: a list of the present labels, if they were listed.
 
-        Removing an arm gives its place in the list to the last one.
+        Arms that were added are at its end, and removing one leaves the order of the others.
         """
         with self._lock:
             arms = self._arms

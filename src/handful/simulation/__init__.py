@@ -20,7 +20,8 @@ from handful.simulation.comparison import Comparison, paired
 from handful.simulation.execution import Execution, Progress, execute
 from handful.simulation.plan import Cell, cell, parse_policy, run_range
 from handful.simulation.progress import shown_progress
-from handful.simulation.result import Result, read_parquet, write_csv, write_parquet
+from handful.simulation.result import Result
+from handful.simulation.result_files import read_parquet, write_csv, write_parquet
 
 __all__ = [
     "Cell",

@@ -307,8 +307,15 @@ class InTraffic(Records):
         return False
 
     def cannot_skip(self, cell: Cell) -> str:
-        """Why not: pulls whose rewards are under way cannot be skipped."""
-        return "rewards that come late or never, and means that change, are simulated pull by pull"
+        """Return which of the cell's traffic is simulated pull by pull: all of it."""
+        busy = _traffic(cell)
+        found = {
+            "rewards that come late or never": busy.delays_rewards,
+            "means that change": busy.drift is not None,
+            "arms that come and go": busy.churn > 0,
+        }
+        named = " and ".join(words for words, is_so in found.items() if is_so)
+        return f"{named} are simulated pull by pull"
 
     def cost(self, cell: Cell) -> float:
         """Estimate the cost by memory: most policies look at every slot."""

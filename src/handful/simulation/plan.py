@@ -16,7 +16,7 @@ from typing import Any
 from handful.errors import SettingError, UnknownNameError, integer
 from handful.instances import Instance, instance
 from handful.instances.churn import check_churn
-from handful.instances.traffic import Traffic, traffic
+from handful.instances.traffic import Traffic, as_logged, traffic
 from handful.policies import POLICIES, parse_settings, policy_class
 from handful.policies.base import Policy
 from handful.policies.phased import PhasedPolicy
@@ -53,17 +53,25 @@ class Cell:
     @property
     def id(self) -> str:
         """Identify the cell among others; horizon, runs and seed are not part of it."""
-        if self.known_as:
-            return self.known_as
+        return self.known_as or self._named(self.instance.key)
+
+    @property
+    def shown(self) -> str:
+        """The id, or what is easier to read: with the name of data in place of their digest."""
+        return self.id if self.instance.origin is None else self._named(self.instance.name)
+
+    def _named(self, world: str) -> str:
         values = check_settings(self.policy, self.settings)
         given = "".join(f" {key}={value!r}" for key, value in values.items() if value == value)
-        busy = f" {self.traffic.name}" if self.traffic else ""
-        return f"{self.policy.name}{given} M={self.memory} {self.instance.key}{busy}"
+        return f"{self.policy.name}{given} M={self.memory} {self._in_traffic(world)}"
 
     @property
     def world(self) -> str:
         """The instance's name, and the traffic if there is any."""
-        return f"{self.instance.name} {self.traffic.name}" if self.traffic else self.instance.name
+        return self._in_traffic(self.instance.name)
+
+    def _in_traffic(self, world: str) -> str:
+        return " ".join(part for part in (world, self.traffic and self.traffic.name) if part)
 
     @property
     def run_numbers(self) -> range:
@@ -155,7 +163,9 @@ def cell(
         )
     busy = traffic(delay, lost, clicks_only, drift, churn)
     pulls = whole("horizon", horizon, MAX_HORIZON)
-    if busy is not None and busy.drift is not None:
+    if world.periods > 1:
+        busy = as_logged(busy, world, FEW_ARMS)
+    elif busy is not None and busy.drift is not None:
         busy.drift.check(world, FEW_ARMS, pulls)
     if busy is not None and busy.churn:
         check_churn(busy.churn, world, FEW_ARMS, pulls)

@@ -16,7 +16,7 @@ from handful.core.arms import FiniteArms
 from handful.core.reservoir import Reservoir
 from handful.core.rng import GOLDEN, tape_word
 from handful.instances.churn import newcomer
-from handful.instances.drift import change, change_time
+from handful.instances.drift import LOGGED, as_logged, change, change_time
 from handful.instances.traffic import LOST, Traffic, arrival
 from handful.policies.base import Policy
 from handful.policies.mistakes import wrong_arm, wrong_slot
@@ -153,8 +153,11 @@ def _simulate_in_traffic(
         if t & 1023 == 0 and _stop is not None and _stop.is_set():
             raise KeyboardInterrupt
         while change_time(flow.drift, flow.drift_number, T, changes + 1) == t - 1:
-            change(flow.drift, flow.drift_number, flow.low, flow.high, means, drifting)
             changes += 1
+            if flow.drift == LOGGED:
+                as_logged(changes, world.listed, means)
+            else:
+                change(flow.drift, flow.drift_number, flow.low, flow.high, means, drifting)
             best = max(means)
             reveal()
         if flow.churn and t > 1 and (t - 1) % flow.churn == 0:
@@ -172,7 +175,7 @@ def _simulate_in_traffic(
         if cell.tape:
             rng = _tape_generator(key, t - 1, arm)
         mean = mean_now(arm)
-        reward = world.draw_at(mean, rng, arm)
+        reward = world.draw_at(mean, rng, changes * world.n_arms + arm)
         total.add(best - mean)
         if pulls is not None:
             pulls[0, arm] += 1

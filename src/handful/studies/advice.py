@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from statistics import fmean
 from typing import Any
 
 from handful.core.reservoir import Reservoir
@@ -214,7 +215,8 @@ def advise(
     if K == 1:
         raise SettingError("with one arm there is nothing to choose")
     busy = make_traffic(delay, lost, clicks_only, drift, churn)
-    usual = USUAL_HORIZON if busy is None else IN_TRAFFIC
+    drifts = drift is not None or any(_periods(world) > 1 for world in instances)
+    usual = IN_TRAFFIC if busy is not None or drifts else USUAL_HORIZON
     simulated = min(asked or usual, usual)
     if K is not None and M >= K > SLOW:
         if K > TOO_SLOW:
@@ -230,7 +232,7 @@ def advise(
         raise SettingError("instances are names, such as linear:100 or bernoulli:0.9,0.8")
     worlds = list(instances) or _instances(K, best)
     names = [name for name in candidates(K, M) if asked or name not in NEED_HORIZON]
-    if busy is not None and busy.drift is not None and "race" in names and K is not None and M < K:
+    if drifts and "race" in names and K is not None and M < K:
         names.insert(1, f"race:every={max(1, simulated // TURNS)}")
     given = {
         "delay": delay, "lost": lost, "drift": drift, "clicks_only": clicks_only, "churn": churn,
@@ -271,10 +273,18 @@ def candidates(K: int | None, M: int) -> list[str]:
     return ["race", "ts-m", "ucb-m:eta=0.2", "moss-m", "imed-m"]
 
 
+def _periods(world: object) -> int:
+    return parse_instance(world).periods if isinstance(world, str) else 1
+
+
 def _gap_at_random(world: Instance) -> float:
     """Return the mean gap of an arm at random to the best."""
     if world.endless:
         return world.best_mean - world.top * world.a / (world.a + world.b)
+    if world.periods > 1:
+        K, periods = world.n_arms, range(world.periods)
+        by_period = [world.listed[period * K : (period + 1) * K] for period in periods]
+        return fmean(max(means) - fmean(means) for means in by_period)
     step = max(1, -(-world.n_arms // LOOKED_AT))
     means = [world.mean(arm) for arm in range(0, world.n_arms, step)]
     return world.best_mean - sum(means) / len(means)

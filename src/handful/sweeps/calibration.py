@@ -49,7 +49,7 @@ def estimate(
     failed = 0
     for part in ordered(parts):
         if kind(part) not in pace:
-            report(part.cell.id)
+            report(part.cell.shown)
             try:
                 pace[kind(part)] = _pace(part)
             except HandfulError:

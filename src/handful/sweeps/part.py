@@ -43,9 +43,17 @@ class Part:
     @property
     def key(self) -> str:
         """Identify the cell among those of a sweep, whatever the runs."""
+        return self._named(self.cell.id)
+
+    @property
+    def shown(self) -> str:
+        """The key as users see it."""
+        return self._named(self.cell.shown)
+
+    def _named(self, cell: str) -> str:
         more = {"seed": self.cell.seed, "tape": self.cell.tape, "record": self.cell.record}
         said = "".join(f" {name}={value}" for name, value in more.items() if value)
-        return f"{self.cell.id} T={self.cell.horizon}{said} {self.engine}"
+        return f"{cell} T={self.cell.horizon}{said} {self.engine}"
 
     @property
     def work(self) -> float:

@@ -133,7 +133,7 @@ class _Run:
     def saying(self, part: Part) -> str:
         """Return what to say after a part."""
         many = len(self.parts)
-        return shortened(part.cell.id) + (f" ({self.count} of {many} parts)" if many > 1 else "")
+        return shortened(part.cell.shown) + (f" ({self.count} of {many} parts)" if many > 1 else "")
 
     def here(self, n_jobs: int | None) -> None:
         """Run one part after the other in this process, each on all cores."""
@@ -144,7 +144,7 @@ class _Run:
             try:
                 result: Result | Failure = self._run(part, n_jobs)
             except Exception as error:
-                result = Failure.of(part.key, part.cell.run_numbers, error)
+                result = Failure.of(part.shown, part.cell.run_numbers, error)
             self.finish(part, result)
 
     def _run(self, part: Part, n_jobs: int | None) -> Result:
@@ -208,7 +208,7 @@ def _outcome(future: Future[Result | Failure], part: Part, dropped: bool) -> Res
     """Return what a task returned; a lost executor is an error, whatever the part."""
     if future.cancelled():
         if dropped:
-            return Failure(part.key, part.cell.run_numbers, "dropped")
+            return Failure(part.shown, part.cell.run_numbers, "dropped")
         raise ClusterError(
             "the scheduler or executor was lost, and with it the parts that were not finished"
         )
@@ -216,7 +216,7 @@ def _outcome(future: Future[Result | Failure], part: Part, dropped: bool) -> Res
     if isinstance(error, BrokenExecutor):
         raise ClusterError(f"the executor was lost: {error}") from None
     if error is not None:
-        return Failure.of(part.key, part.cell.run_numbers, error)
+        return Failure.of(part.shown, part.cell.run_numbers, error)
     result = future.result()
     if isinstance(result, Failure) and result.other_sources:
         raise ClusterError(result.error)

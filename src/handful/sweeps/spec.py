@@ -115,7 +115,7 @@ def read_spec(given: Given) -> Spec:
                 both = (
                     f"twice in {name}" if where[part.key] == name else f"in {where[part.key]}, too"
                 )
-                mistakes.add(name, f"the cell {part.key} is {both}: leave one of them out")
+                mistakes.add(name, f"the cell {part.shown} is {both}: leave one of them out")
             parts[part.key] = part
             where[part.key] = name
     if mistakes.found:

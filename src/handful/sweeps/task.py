@@ -20,7 +20,7 @@ class Failure:
     """A cell that failed, and why."""
 
     cell: str
-    """The cell's key."""
+    """The cell, as users see it."""
     runs: range
     """The range in which it failed; whatever else of the cell was running was dropped."""
     error: str
@@ -59,7 +59,7 @@ class Job:
         """Return what to send of a part."""
         policy = part.cell.policy
         sent = part if policy.__module__ == "__main__" else pickle.dumps(part)
-        return cls(part.key, part.cell.run_numbers, checked_sources(policy), sent)
+        return cls(part.shown, part.cell.run_numbers, checked_sources(policy), sent)
 
 
 def run_job(job: Job) -> Result | Failure:

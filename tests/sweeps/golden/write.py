@@ -13,7 +13,7 @@ from typing import Any
 
 import handful
 from handful.simulation import Result
-from handful.simulation.result import write_parquet
+from handful.simulation.result_files import write_parquet
 
 FOLDER = Path(__file__).parent
 SWEEP = FOLDER / "sweep-1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from handful.core.divergence import kl
+from handful.core.flight import LATE, SHORTEST
 from handful.policies.racing.record import (
     AGAIN,
     AHEAD,
@@ -12,6 +13,7 @@ from handful.policies.racing.record import (
     FRESH,
     KNOWN,
     NO_DUEL,
+    NO_RIVAL,
     PASS,
     UNKNOWN,
     RaceParameters,
@@ -25,6 +27,8 @@ QUARTER = 0.25
 """A loss waits while more of an arm's decisions are in flight, relative to its rewards."""
 REMEMBERED = (AGAIN, KNOWN)
 """Duels of arms that have statistics already."""
+SILENCE = 6.0
+"""Windows, as decisions are waited for, after which an arm without any reward is given up."""
 MOST_LIMIT = 65536
 """The most decisions of a challenger in flight, unless it has had more rewards."""
 
@@ -171,3 +175,18 @@ def break_off(state: RaceState, slot: int) -> None:
         state.looks += state.pulls[slot]
         state.looked += state.sums[slot]
     state.duel[slot] = NO_DUEL
+
+
+def is_silent(state: RaceState, slot: int, since: float) -> bool:
+    """Return whether nothing has become known of an arm, or will, long after this decision."""
+    if state.pulls[slot] > 0 or state.in_flight[slot] > 0:
+        return False
+    return bool(state.clock + 1 - since >= SILENCE * (SHORTEST + LATE * state.delay))
+
+
+def give_up(state: RaceState, slot: int) -> None:
+    """End the duel of an arm that never answers, after which any arm may take its slot."""
+    break_off(state, slot)
+    state.opens = 0.0
+    state.rival = NO_RIVAL
+    state.challenger = state.incumbent

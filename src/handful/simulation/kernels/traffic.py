@@ -50,6 +50,7 @@ for _function in (
     drift.change_time,
     drift.best_arm,
     drift.change,
+    drift.as_logged,
     churn.newcomer,
 ):
     use(_function)
@@ -204,10 +205,13 @@ def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callab
             while t < until:
                 if t == next_change or (churning and t == next_churn):
                     while t == next_change:
-                        drift.change(
-                            flow.drift, flow.drift_number, flow.low, flow.high, means, drifts
-                        )
                         changes += 1
+                        if flow.drift == drift.LOGGED:
+                            drift.as_logged(changes, world.listed, means)
+                        else:
+                            drift.change(
+                                flow.drift, flow.drift_number, flow.low, flow.high, means, drifts
+                            )
                         next_change = drift.change_time(
                             flow.drift, flow.drift_number, T, changes + 1
                         )
@@ -228,7 +232,8 @@ def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callab
                             batch.pulls[r, arm] += n[i]
                             n[i] = 0
                             mus[i] = means[arm]
-                            centres[i] = centre_of(world.distribution, mus[i], arm)
+                            group = changes * world.n_arms + arm
+                            centres[i] = centre_of(world.distribution, mus[i], group)
                             gaps[i] = best - mus[i]
                             if clairvoyant and now.born[i] == stays[i]:
                                 now.true_mean[i] = mus[i]
@@ -258,7 +263,8 @@ def traffic_kernel(policy: type[Policy], build: Build, churning: bool) -> Callab
                     )
                     truth.arms[slot] = arm
                     mus[slot] = mu
-                    centres[slot] = centre_of(world.distribution, mu, arm)
+                    group = changes * world.n_arms + arm
+                    centres[slot] = centre_of(world.distribution, mu, group)
                     gaps[slot] = best - mu
                     n[slot] = 0
                     stays[slot] = now.born[slot]
