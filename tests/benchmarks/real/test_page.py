@@ -13,6 +13,7 @@ from benchmarks.real.contestants import ALL_ARMS, BOUNDED, CONTESTANTS
 from benchmarks.real.figure import save_figure
 from benchmarks.real.results import Results, load, of_cells, save
 from benchmarks.real.sources import SOURCES, Arms
+from tests.pages import ROOT, blocks, run_command
 
 ARMS = Arms(1234, 5, 67, tuple(i / 300 for i in range(300)))
 
@@ -130,3 +131,12 @@ def test_the_results_in_the_repository_are_of_all_contestants() -> None:
                         assert 0.0 < row.regret < 1.2 * whole
     assert results.FILE.parent == page.PAGE.parent
     assert {one.group for one in CONTESTANTS} > {BOUNDED, ALL_ARMS}
+
+
+def test_the_commands_of_the_page_exist() -> None:
+    given = [line for block in blocks(page.PAGE.read_text(), "console") for line in block.commands]
+    assert [line.split("#")[0].split() for line in given] == [
+        ["make", "real"],
+        ["make", "real", "RUNS=5"],
+    ]
+    run_command("make -n real RUNS=5", ROOT)
