@@ -22,7 +22,7 @@ SOURCES := src tests benchmarks examples stubs website
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help test test-fast test-long test-lowest test-wheel fuzz coverage lint lint-types lint-style lint-workflows imported paper figures page-pictures \
-	docs bench bench-online bench-fleet bench-serve bench-shared bench-concurrency bench-sweep dist browser nginx hooks clean
+	docs bench bench-online bench-fleet bench-serve bench-shared bench-concurrency bench-sweep real dist browser nginx hooks clean
 
 help: ## list the targets (this text)
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -152,6 +152,9 @@ bench-serve: $(VENV)/.dev ## the service under load beside a bare app and withou
 
 bench-sweep: $(VENV)/.sim ## the overhead of Dask on the paper's sweep beside local threads (minutes)
 	@$(BIN)/python -m benchmarks.sweep $(RUNS)
+
+real: $(VENV)/.sim ## the leaderboard on real data from PyPI: docs/real.md (an hour); RUNS=5 for a quick look
+	@$(BIN)/python -m benchmarks.real $(if $(RUNS),--runs $(RUNS)) --workers $(WORKERS)
 
 bench-shared: $(VENV)/.dev ## one and two servers on PostgreSQL beside SQLite (minutes)
 	@$(BIN)/python -m benchmarks.shared_store

@@ -28,7 +28,7 @@ SECTIONS = (
         "Simulation", ("simulation", "sweeps", "data", "reproduce", "mathematics", "benchmarks")
     ),
     Section("Reference", ("api/index", "cli", "compatibility", "changelog", "security")),
-    Section("Background", ("design", "compared", "contributing", "releasing")),
+    Section("Background", ("design", "real", "compared", "contributing", "releasing")),
 )
 """Pages of `docs/` that are in no section are put into the last one: none is ever missing."""
 
