@@ -11,6 +11,7 @@ from contextlib import redirect_stdout
 from typing import Any
 
 import handful
+from handful.cli.policies import arms_in_words
 from handful.policies import PhasedPolicy, Policy, schedule
 from website import HERE
 from website.docstrings import Code, Part, as_markdown, parts
@@ -37,15 +38,6 @@ def group_of(cls: type[Policy]) -> str:
     if cls.any_arms:
         return "For finite sets and endless arms"
     return "For endless arms" if cls.endless else "For finite sets"
-
-
-def arms_of(cls: type[Policy]) -> str:
-    """Return which arms a policy takes, in words."""
-    if cls.any_arms:
-        return "finite or endless"
-    if cls.own_arms is not None:
-        return f"exactly {cls.own_arms}"
-    return "endless" if cls.endless else "finite"
 
 
 def memory_of(cls: type[Policy]) -> str:
@@ -214,7 +206,7 @@ def page(cls: type[Policy], links: Links, with_picture: bool) -> str:
         "",
         f"**{cls.title}**: {cls.summary}.",
         "",
-        f"- Arms: {arms_of(cls)}",
+        f"- Arms: {arms_in_words(cls)}",
         f"- Statistics of: {memory_of(cls)}",
         "- Saved state: " + ", ".join(f"{size:,} bytes ({what})" for what, size in sizes(cls)),
         f"- Source: {_linked(citation)}",

@@ -21,11 +21,14 @@ from pathlib import Path
 import polars as pl
 
 from handful.evaluation import open_bandit
+from handful.instances import instance
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "real"
 LEAST_ROWS = 50
 """Arms with fewer rows are left out."""
+COLUMNS = "arm=arm&reward=reward"
+"""Of the Parquet files, as the name of an instance has them."""
 FIRST_SEASON = 2000
 LATE = 15
 """Minutes; the US Department of Transportation counts a flight as on time below these."""
@@ -253,7 +256,7 @@ class Arms:
         """What handful simulates: the file, or the means if there is none."""
         if self.file is None:
             return list(self.means)
-        return f"data:{self.file}?arm=arm&reward=reward&least={LEAST_ROWS}"
+        return f"data:{self.file}?{COLUMNS}&least={LEAST_ROWS}"
 
     @property
     def best(self) -> float:
@@ -268,14 +271,9 @@ class Arms:
 
 def arms(file: Path) -> Arms:
     """Return the arms of a Parquet file."""
-    found = (
-        pl.read_parquet(file)
-        .group_by("arm")
-        .agg(pl.len().alias("rows"), pl.col("reward").sum())
-        .sort("arm")
-    )
-    many = found.filter(pl.col("rows") >= LEAST_ROWS)
-    few = found.filter(pl.col("rows") < LEAST_ROWS)
-    means = many.select(pl.col("reward").cast(pl.Int64) / pl.col("rows")).to_series()
-    rows, few_rows = int(many["rows"].sum()), int(few["rows"].sum())
-    return Arms(rows, len(few), few_rows, tuple(means.to_list()), file)
+    found = instance(f"data:{file}?{COLUMNS}")
+    assert found.origin is not None
+    counts = found.origin.counts
+    few = [count for count in counts if count < LEAST_ROWS]
+    means = (m for m, count in zip(found.listed, counts, strict=True) if count >= LEAST_ROWS)
+    return Arms(sum(counts) - sum(few), len(few), sum(few), tuple(means), file)

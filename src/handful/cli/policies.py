@@ -27,7 +27,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
     elif names:
         click.echo("\n\n".join(map(_described, chosen)))
     else:
-        rows = [(cls.name, _arms(cls), _memory(cls), cls.summary) for cls in chosen]
+        rows = [(cls.name, arms_in_words(cls), _memory(cls), cls.summary) for cls in chosen]
         table(("policy", "arms", "memory", "what it is"), rows, left=4)
 
 
@@ -37,7 +37,7 @@ def _data(cls: type[Policy]) -> dict[str, Any]:
         "title": cls.title,
         "summary": cls.summary,
         "memory": _memory(cls),
-        "arms": _arms(cls),
+        "arms": arms_in_words(cls),
         "settings": {
             key: {
                 "default": None if math.isnan(s.default) else s.default,
@@ -52,7 +52,7 @@ def _data(cls: type[Policy]) -> dict[str, Any]:
 
 def _described(cls: type[Policy]) -> str:
     lines = [f"{cls.name}: {cls.title}", f"  {cls.summary}"]
-    lines.append(f"  for {_arms(cls)} arms; statistics of {_memory(cls)}")
+    lines.append(f"  for {arms_in_words(cls)} arms; statistics of {_memory(cls)}")
     for key, s in cls.settings.items():
         default = "none" if math.isnan(s.default) else f"{s.default:g}"
         lines.append(f"  {key}: {s.summary} ({s.allowed}; default {default})")
@@ -60,9 +60,12 @@ def _described(cls: type[Policy]) -> str:
     return "\n".join(lines)
 
 
-def _arms(cls: type[Policy]) -> str:
+def arms_in_words(cls: type[Policy]) -> str:
+    """Return which arms a policy takes."""
     if cls.any_arms:
         return "finite or endless"
+    if cls.own_arms is not None:
+        return f"exactly {cls.own_arms}"
     return "endless" if cls.endless else "finite"
 
 

@@ -181,7 +181,7 @@ class Result:
 
     def to_polars(self) -> pl.DataFrame:
         """Return regret over time as a frame with a row for each run and time."""
-        columns = self.columns()
+        columns = columns_of(self)
         try:
             import polars as pl
         except ImportError:
@@ -190,25 +190,12 @@ class Result:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return regret over time as a frame with a row for each run and time."""
-        columns = self.columns()
+        columns = columns_of(self)
         try:
             import pandas as pd
         except ImportError:
             raise MissingExtraError("to_pandas", "pandas", "pandas") from None
         return pd.DataFrame(columns)
-
-    def columns(self, traffic: bool = False) -> dict[str, Any]:
-        """Return columns of regret over time, the traffic's among them if any or if asked for."""
-        runs, times = self.curve.per_run.shape
-        rows = runs * times
-        keys = ("policy", "label", "memory", "instance", "horizon", "seed")
-        return {
-            **{key: [self.settings[key]] * rows for key in keys},
-            **({"traffic": [self.traffic] * rows} if traffic or self.traffic else {}),
-            "run": np.repeat(self.run_numbers, times),
-            "t": np.tile(self.curve.t, runs),
-            "regret": self.curve.per_run.reshape(-1),
-        }
 
     @property
     def run_numbers(self) -> NDArray[np.int64]:
@@ -266,3 +253,17 @@ class Result:
             for name, value in rows.items()
         )
         return f"<table><tbody>{cells}</tbody></table>"
+
+
+def columns_of(result: Result, traffic: bool = False) -> dict[str, Any]:
+    """Return columns of regret over time, the traffic's among them if any or if asked for."""
+    runs, times = result.curve.per_run.shape
+    rows = runs * times
+    keys = ("policy", "label", "memory", "instance", "horizon", "seed")
+    return {
+        **{key: [result.settings[key]] * rows for key in keys},
+        **({"traffic": [result.traffic] * rows} if traffic or result.traffic else {}),
+        "run": np.repeat(result.run_numbers, times),
+        "t": np.tile(result.curve.t, runs),
+        "regret": result.curve.per_run.reshape(-1),
+    }

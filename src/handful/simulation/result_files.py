@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from handful.errors import MissingExtraError, SettingError
 from handful.files.writing import write_file
 from handful.simulation.outcome import Stays
-from handful.simulation.result import Curve, Result
+from handful.simulation.result import Curve, Result, columns_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +42,7 @@ def write_csv(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
     buffer = BytesIO()
     traffic = any(result.traffic for result in results)
     for index, result in enumerate(results):
-        columns = result.columns(traffic)
+        columns = columns_of(result, traffic)
         columns["seed"] = [str(seed) for seed in columns["seed"]]  # of any size
         pl.DataFrame(columns).write_csv(buffer, include_header=index == 0)
     write_file(path, buffer.getvalue())

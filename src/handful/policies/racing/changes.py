@@ -5,12 +5,11 @@ from __future__ import annotations
 from handful.core.change import vacate
 from handful.core.slots import admit
 from handful.policies.base import Policy
-from handful.policies.racing.duels import begin_duel, break_off
+from handful.policies.racing.duels import begin_duel, break_off, look_again
 from handful.policies.racing.record import (
     FRESH,
     NEW,
     NO_DUEL,
-    NO_RIVAL,
     RaceParameters,
     RaceState,
 )
@@ -28,13 +27,6 @@ def make_room(state: RaceState, target: int) -> int:
             target = j
     break_off(state, target)
     return target
-
-
-def look_again(state: RaceState) -> None:
-    """Forget what was worked out beforehand."""
-    state.opens = 0.0
-    state.rival = NO_RIVAL
-    state.challenger = state.incumbent
 
 
 def best_of_memory(state: RaceState, but: int) -> int:

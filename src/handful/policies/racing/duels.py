@@ -187,6 +187,11 @@ def is_silent(state: RaceState, slot: int, since: float) -> bool:
 def give_up(state: RaceState, slot: int) -> None:
     """End the duel of an arm that never answers, after which any arm may take its slot."""
     break_off(state, slot)
+    look_again(state)
+
+
+def look_again(state: RaceState) -> None:
+    """Forget what was worked out beforehand."""
     state.opens = 0.0
     state.rival = NO_RIVAL
     state.challenger = state.incumbent
