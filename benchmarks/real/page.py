@@ -90,8 +90,8 @@ def regrets(results: Results) -> str:
                 ]
                 lines.append(_line([contestant.title, *cells]))
         fact = results.fact(source.name)
-        chance = [f"{horizon * (fact.best - fact.average):,.0f}" for horizon, _ in columns]
-        lines.append(_line(["*an arm at random, exactly*", *chance]))
+        at_random = [f"{horizon * (fact.best - fact.average):,.0f}" for horizon, _ in columns]
+        lines.append(_line(["*an arm at random, exactly*", *at_random]))
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
