@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -132,8 +133,8 @@ def test_what_is_printed_and_its_json() -> None:
         ({"arm": ["a"], "reward": [None]}, ("no decision can be used", "1 rows have no reward")),
         ({**PLAIN, "probability": [2, 1, 1, 1]}, ("has 2", "[0, 1]")),
         ({**PLAIN, "status": ["done"] * 4}, ("'done'", "open, rewarded, expired, dropped")),
-        ({"arm": ["a", "b"], "reward": [1]}, ("no table",)),
-        (17, ("17 is not a log", "give a file")),
+        ({"arm": ["a", "b"], "reward": [1]}, ("the log cannot be made of these columns",)),
+        (17, ("17 is not a table", "give a file")),
         ("missing.parquet", ("there is no file missing.parquet",)),
     ],
 )
@@ -150,11 +151,18 @@ def test_a_reward_out_of_range_is_refused(reward: float) -> None:
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.parquet").write_text("arm,reward\n")
-    with refused(SettingError, ValueError, "cannot be read as a log"):
+    with refused(SettingError, ValueError, "log.parquet cannot be read"):
         read_log(tmp_path / "log.parquet")
     (tmp_path / "log.txt").write_text("arm,reward\n")
     with refused(SettingError, ValueError, ".parquet, .csv, .jsonl"):
         read_log(tmp_path / "log.txt")
+
+
+def test_frames_of_every_kind_are_the_same_log() -> None:
+    expected = read_log(PLAIN).to_dict()
+    frame = pl.DataFrame(PLAIN)
+    for same in (frame, frame.lazy(), pd.DataFrame({**PLAIN, "other": object()})):
+        assert read_log(same).to_dict() == expected
 
 
 def test_a_column_that_was_named_must_be_there() -> None:

@@ -37,6 +37,8 @@ def written(
     file = folder / name
     if file.suffix == ".parquet":
         frame.write_parquet(file)
+    elif file.suffix == ".jsonl":
+        frame.write_ndjson(file)
     else:
         frame.write_csv(file)
     return str(file)
@@ -95,7 +97,7 @@ def test_the_mean_is_the_rounded_sum_whatever_the_order() -> None:
 def test_files_and_frames_with_the_same_rows_are_the_same_instance(
     tmp_path: Path, reward: str
 ) -> None:
-    names = [written(tmp_path, name) for name in ("one.csv", "two.parquet")]
+    names = [written(tmp_path, name) for name in ("one.csv", "two.parquet", "three.jsonl")]
     files = [instance(f"data:{name}?arm=item&reward={reward}") for name in names]
     pandas = pd.DataFrame(TABLE)
     frames = [
@@ -302,7 +304,7 @@ def test_wrong_options_are_refused(tmp_path: Path, options: str, said: str) -> N
     ("spec", "said"),
     [
         ("data:nothing.csv?arm=item&reward=click", "there is no file nothing.csv"),
-        ("data:nothing.txt", "nothing.txt: give a file whose name ends in .parquet or .csv"),
+        ("data:nothing.txt", "give a file whose name ends in .parquet, .csv, .jsonl or .ndjson"),
         ("data:", "it is not of the form data:FILE?arm=COLUMN&reward=COLUMN"),
         ("data:?arm=item", "it is not of the form data:FILE?arm=COLUMN&reward=COLUMN"),
     ],
@@ -348,9 +350,9 @@ def test_wrong_values_are_refused(arms: list[Any], rewards: list[Any], said: str
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (3, "are no table"),
-        ([1, 2], "are no table"),
-        ({"arm": [1, 2], "reward": [1]}, "are no table"),
+        (3, "3 is not a table"),
+        ([1, 2], "[1, 2] is not a table"),
+        ({"arm": [1, 2], "reward": [1]}, "the table cannot be made of these columns"),
         ({"arm": [1, 2]}, "the table has no column 'reward': it has 'arm'; give reward=COLUMN"),
         (pd.DataFrame([[1, 2, 3]], columns=["arm", "reward", "reward"]), "two columns of one name"),
         (pd.DataFrame({"x": [1, 2]}), "has no column 'arm': it has 'x'"),

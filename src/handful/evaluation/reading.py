@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -19,12 +18,17 @@ import polars as pl
 from handful.errors import RewardError, SettingError, UnknownNameError, shortened
 from handful.evaluation.checks import of_the_log
 from handful.evaluation.log import EVERY_ARM, Indices, Log
+from handful.files.frames import open_table, readable
 from handful.policies.settings import UNIT, check_rescale
 
-LogLike: TypeAlias = Log | str | os.PathLike[str] | pl.DataFrame | Mapping[str, Any]
-"""What users give as a log: a `Log`, a file, a polars frame, or lists by the names of columns."""
+if TYPE_CHECKING:
+    import pandas as pd
 
-ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
+LogLike: TypeAlias = (
+    "Log | str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | pd.DataFrame | Mapping[str, Any]"
+)
+"""What users give as a log: a `Log`, a file, a frame, or lists by the names of columns."""
+
 WRITTEN_OFF = ("expired", "dropped")
 """The statuses of decisions whose reward is the default, if there is one."""
 STATUSES = ("open", "rewarded", *WRITTEN_OFF)
@@ -54,8 +58,8 @@ def read_log(
     """Read and check a log of decisions.
 
     Args:
-        log: a file (.parquet, .csv, .jsonl or .ndjson), a polars frame, or lists by the names of
-            columns; a row is a decision.
+        log: a file (.parquet, .csv, .jsonl or .ndjson), a frame of polars or pandas, or lists by
+            the names of columns; a row is a decision.
         arm_column: which column has the arm that was shown.
         reward_column: which column has the reward; empty where it is not known.
         probability_column: which column has the probability with which the logging policy chose
@@ -129,18 +133,9 @@ def _checked(
 
 def _frame(log: Any, names: Columns) -> tuple[pl.DataFrame, str]:
     """Return the columns that are used, under our names for them, and what to call the log."""
-    if isinstance(log, pl.DataFrame):
-        lazy, source = log.lazy(), "the log"
-    elif isinstance(log, Mapping):
-        lazy, source = _from_lists(log).lazy(), "the log"
-    elif isinstance(log, str | os.PathLike):
-        lazy, source = _scan(Path(log)), str(log)
-    else:
-        raise SettingError(
-            f"log={shortened(repr(log))} is not a log: give a file, a polars frame or "
-            "a dict of lists"
-        )
-    try:
+    used = {names.arm, names.reward, names.probability or "probability", *OPTIONAL}
+    lazy, source = open_table(log, used, "the log")
+    with readable(source):
         there = lazy.collect_schema().names()
         wanted = {"arm": names.arm, "reward": names.reward}
         if names.probability is not None or "probability" in there:
@@ -154,28 +149,6 @@ def _frame(log: Any, names: Columns) -> tuple[pl.DataFrame, str]:
         optional = {name: name for name in OPTIONAL if name in there}
         columns = [pl.col(column).alias(what) for what, column in {**optional, **wanted}.items()]
         return lazy.select(columns).collect(), source
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        said = str(error).strip().partition("\n")[0]
-        raise SettingError(f"{source} cannot be read as a log: {said}") from None
-
-
-def _from_lists(log: Mapping[str, Any]) -> pl.DataFrame:
-    try:
-        return pl.DataFrame(dict(log))
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise SettingError(f"the log is no table: {error}") from None
-
-
-def _scan(file: Path) -> pl.LazyFrame:
-    if not file.is_file():
-        raise SettingError(f"there is no file {file}")
-    if file.suffix == ".parquet":
-        return pl.scan_parquet(file)
-    if file.suffix == ".csv":
-        return pl.scan_csv(file, infer_schema_length=10_000)
-    if file.suffix in (".jsonl", ".ndjson"):
-        return pl.scan_ndjson(file, infer_schema_length=10_000)
-    raise SettingError(f"{file}: give a log whose name ends in {', '.join(ENDINGS)}")
 
 
 def _of_bandit(frame: pl.DataFrame, bandit: str | None, source: str) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Instances from data: the rewards of an arm are resampled from the rows that the arm has there.
 
-    data:FILE?arm=COLUMN&reward=COLUMN      a file, .parquet or .csv
+    data:FILE?arm=COLUMN&reward=COLUMN      a file: .parquet, .csv, .jsonl
     from_data(frame, arm=..., reward=...)   the same of a frame of polars or pandas, or of a file
 
 A row is an arm and the reward that it got, in [0, 1]. A reward of an arm is one of its rows, drawn
@@ -135,8 +135,8 @@ def from_data(
     """Return an instance whose rewards are resampled from the rows of each arm.
 
     Args:
-        data: a file (.parquet or .csv), a frame of polars or pandas, or lists by the names of
-            columns.
+        data: a file (.parquet, .csv or .jsonl), a frame of polars or pandas, or lists by the
+            names of columns.
         arm: which column has the arm.
         reward: which column has the reward, in [0, 1].
         rescale: (lo, hi) if rewards lie in [lo, hi] and not in [0, 1].

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from handful.errors import MissingExtraError, SettingError, shortened
+from handful.files.frames import open_table, readable
 
 if TYPE_CHECKING:
     import polars as pl
 
-ENDINGS = (".parquet", ".csv")
 UNIT = (0.0, 1.0)
 TIMES = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f%#z")
 """How times may be written as text, also with T and Z. Of 03/04/2026 nobody knows the month."""
@@ -32,9 +31,8 @@ def read_table(data: Any, columns: Mapping[str, str], rescale: tuple[float, floa
         import polars as pl
     except ImportError:
         raise MissingExtraError("an instance from data", "polars", "sim") from None
-    source = str(data) if isinstance(data, str | Path) else "the table"
-    try:
-        lazy = _lazy(data, columns)
+    lazy, source = open_table(data, columns.values(), "the table")
+    with readable(source):
         there = lazy.collect_schema().names()
         for what, column in columns.items():
             if column not in there:
@@ -44,9 +42,6 @@ def read_table(data: Any, columns: Mapping[str, str], rescale: tuple[float, floa
                 )
         table = lazy.select(pl.col(column).alias(what) for what, column in columns.items())
         found = table.collect()
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        said = str(error).strip().partition("\n")[0]
-        raise SettingError(f"{source} cannot be read: {said}") from None
     if found.is_empty():
         raise SettingError(f"{source} has no rows")
     checked = [
@@ -56,62 +51,6 @@ def read_table(data: Any, columns: Mapping[str, str], rescale: tuple[float, floa
     if "time" in columns:
         checked.append(_times(found["time"], columns["time"], source))
     return found.with_columns(checked)
-
-
-def _lazy(data: Any, columns: Mapping[str, str]) -> pl.LazyFrame:
-    """Return any kind of data as a lazy frame."""
-    import polars as pl
-
-    if isinstance(data, str | Path):
-        return _scan(Path(data))
-    if isinstance(data, pl.DataFrame | pl.LazyFrame):
-        return data.lazy()
-    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
-        used = [column for column in data.columns if column in columns.values()]
-        if len(set(used)) < len(used):
-            raise SettingError(f"the table has two columns of one name: {shortened(str(used))}")
-        return _frame({column: _of_pandas(data[column]) for column in used}, data.columns)
-    if isinstance(data, Mapping):
-        return _frame({column: data[column] for column in data if column in columns.values()}, data)
-    raise SettingError(
-        f"data={shortened(repr(data))} are no table: give a file, a frame of polars or pandas, or "
-        "lists by the names of columns"
-    )
-
-
-def _frame(used: Mapping[str, Any], there: Any) -> pl.LazyFrame:
-    """Return the columns that are used; others are there by name only."""
-    import polars as pl
-
-    try:
-        made = pl.DataFrame({column: pl.Series(values) for column, values in used.items()})
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise SettingError(f"the data are no table: {error}") from None
-    others = {str(column): pl.Series([None]) for column in there if column not in used}
-    return made.lazy() if used else pl.DataFrame(others).lazy()
-
-
-def _of_pandas(column: Any) -> Any:
-    """Return a column of pandas as polars takes it, without pyarrow."""
-    if column.dtype.kind in "biuf" and hasattr(column.dtype, "itemsize"):
-        return column.to_numpy()
-    if str(column.dtype).startswith("datetime64[") and getattr(column.dt, "tz", None) is None:
-        return column.to_numpy()
-    return column.astype(object).where(column.notna(), None).tolist()
-
-
-def _scan(file: Path) -> pl.LazyFrame:
-    import polars as pl
-
-    ending = file.suffix.lower()
-    if ending not in ENDINGS:
-        raise SettingError(f"{file}: give a file whose name ends in {' or '.join(ENDINGS)}")
-    if not file.is_file():
-        raise SettingError(f"there is no file {file}")
-    if ending == ".parquet":
-        return pl.scan_parquet(file, glob=False)
-    # The whole file says what a column has: a label may be text from the millionth row on.
-    return pl.scan_csv(file, infer_schema_length=None, glob=False)
 
 
 def _arms(column: pl.Series, name: str, source: str) -> pl.Series:
